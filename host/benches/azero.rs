@@ -1,5 +1,5 @@
 //! How fast and how exact the AlphaZero network for checkers is evaluated: every precision and batch, errors
-//! block by block, the cache's window, and play with the network.
+//! block by block, the cache's window, play with the network, and its training.
 //!
 //! ```text
 //! cargo bench -p warpplay --bench azero -- --quick
@@ -34,6 +34,8 @@ mod published;
 mod selfplay;
 #[path = "azero/speed.rs"]
 mod speed;
+#[path = "azero/train.rs"]
+mod train;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -82,6 +84,8 @@ enum Section {
     Player,
     /// Games of self-play with the network and without
     Selfplay,
+    /// Steps of a training, in every precision
+    Train,
 }
 
 fn main() -> ExitCode {
@@ -137,6 +141,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::L2, l2::run),
         (Section::Player, player::run),
         (Section::Selfplay, selfplay::run),
+        (Section::Train, train::run),
     ];
     program::measure(&mut bench, &args.sections, sections)?;
     Ok(bench.output.n_failed())

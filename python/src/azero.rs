@@ -375,7 +375,7 @@ fn paths(what: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<PathBuf>> {
 /// * `weight_decay=0.0001`: factor of the L2 term. `value_weight=1.0`: factor of the value's loss.
 /// * `momentum=0.1`: share of a batch in the running statistics of the norms.
 /// * `validation=0.0`: share of the games that is kept for validation. `seed=1`: of the order of positions and the draw of these games.
-/// * `precision="f32"`: arithmetic of the convolutions of 3 × 3: `f32`, or `bf16` on GPUs of compute capability 9.0, with sums, weights and Adam in f32.
+/// * `precision="f32"`: arithmetic of the convolutions of 3 × 3: `f32`, or `tf32` or `bf16` on GPUs of compute capability 9.0, with sums, weights and Adam in f32.
 /// * `engine="auto"`: `auto`, `device` or `cpu`.
 #[pyclass(module = "warpplay.azero")]
 pub struct Trainer {

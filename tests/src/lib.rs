@@ -53,7 +53,7 @@
 //! | `azero/precision.rs` | single precision by `fused` is beyond its bounds on other networks, or numbers that are too large are not evaluated again |
 //! | `azero/layers.rs` | the network layer by layer differs from the plain one in some shape, precision or size of batch, or two of its kernels differ |
 //! | `azero/train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
-//! | `azero/train_bf16.rs` | a training with convolutions in bfloat16 has other gradients than the plain program with operands rounded likewise, other bits in a second run or from a checkpoint, or runs where there are no kernels |
+//! | `azero/train_short.rs` | a training with convolutions in tf32 or bf16 has other gradients than the plain program with operands rounded likewise, other bits in a second run or from a checkpoint, or runs where there are no kernels |
 //! | `azero/endurance.rs` | a million moves of self-play take more and more memory, or end with an error |
 //! | `azero/learn.rs` | recorded games are read wrongly; a run of learning does not go on where it stopped |
 //! | `azero/files.rs` | a network's file is read wrongly, or a damaged one is accepted |

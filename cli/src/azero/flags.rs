@@ -82,7 +82,7 @@ pub struct TrainFlags {
     #[arg(long, value_name = "N", allow_negative_numbers = true, alias = "order-seed")]
     pub seed: Option<u64>,
 
-    /// Arithmetic of the convolutions in training: f32, or bf16 on GPUs of compute capability 9.0 [default: f32]
+    /// Arithmetic of the convolutions in training: f32, or tf32 or bf16 on GPUs of compute capability 9.0 [default: f32]
     #[arg(long, value_name = "PRECISION")]
     pub training_precision: Option<Precision>,
 
@@ -235,7 +235,7 @@ pub struct LearnFlags {
     #[arg(long, value_name = "P")]
     pub precision: Option<Precision>,
 
-    /// Arithmetic of the convolutions in training: f32, or bf16 on GPUs of compute capability 9.0
+    /// Arithmetic of the convolutions in training: f32, or tf32 or bf16 on GPUs of compute capability 9.0
     #[arg(long, value_name = "P", default_value_t = LearnOptions::default().train.precision)]
     pub training_precision: Precision,
 

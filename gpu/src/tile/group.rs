@@ -51,6 +51,8 @@ impl GroupTask {
             side: 1,
             height: 0,
             width: 0,
+            b_part_layers: 1,
+            reserved: 0,
         }
     }
 }

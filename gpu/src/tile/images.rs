@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A tile has 64 or 128 pixels that follow each other, whatever the size of an image. For each tap and each slab of channels the copy engine brings them moved by the tap, with zeros for those outside their image and for channels that a slab
-//! has beyond the last: no copy of the images is made, and the weights of a tap need no padding. Sums run over taps, row by row, and of each over channels.
+//! has beyond the last: no copy of the images is made, and the weights of a tap need no padding. Sums run over taps, row by row, and of each over channels; of numbers in parts over all that for each pair of parts. Each part of the images has a map of its own, so that what lies beyond its last image is 0.
 //!
 //! The gradient of the filters is a product whose depth is the pixels, with both operands depth by depth:
 //!

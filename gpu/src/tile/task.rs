@@ -36,12 +36,14 @@ pub const CLUSTER: u32 = 4;
 #[require((if a_by_depth != 0 { m } else { k }) <= a_stride && (b_by_depth != 0 && side > 1 || (if b_by_depth != 0 { n } else { k }) <= b_stride))]
 #[require((a_stride * value_bytes).is_multiple_of(16) && (b_stride * value_bytes).is_multiple_of(16))]
 #[require(mask_stride.is_multiple_of(4) && mask_stride >= n || mask.is_none())]
-#[require(side == 1 || (side == 3 || side == 5 || side == 7) && height >= 1 && width >= 1 && a_parts == 1 && b_parts == 1 && a_by_depth == b_by_depth)]
+#[require(side == 1 || (side == 3 || side == 5 || side == 7) && height >= 1 && width >= 1 && a_by_depth == b_by_depth)]
+#[require(b_part_layers >= 1)]
 #[require(side == 1 || a_by_depth != 0 || m.is_multiple_of(height * width) && division >= k && side * side * k <= b_stride)]
 #[require(side == 1 || a_by_depth == 0 || k.is_multiple_of(height * width) && n.is_multiple_of(side * side * super::images::COLUMNS))]
 pub struct ProductTask {
-    /// `[2]` A and B, with rectangles of the tile's rows and of its columns, or of 64 depths; null for kernels that read without maps. Of images A's map copies as many pixels as the tile has rows, and B's layers are the taps.
-    #[len(2)]
+    /// `[2]` A and B, with rectangles of the tile's rows and of its columns, or of 64 depths; null for kernels that read without maps. Of images A's map copies as many pixels as the tile has rows, and B's layers are the taps;
+    /// there are such two for each part of the images, `[parts][2]`.
+    #[len(2 * (if side == 1 { 1 } else if b_by_depth != 0 { b_parts } else { a_parts }))]
     #[nullable]
     pub maps: *const TensorMap,
     /// `[a_parts][m][a_stride]`, or `[a_parts][k][a_stride]`, A; some kernels read it through its map.
@@ -116,9 +118,13 @@ pub struct ProductTask {
     pub height: u32,
     /// Pixels of an image's row.
     pub width: u32,
+    /// Layers of B's map from a part to the next: 1; of filters, whose layers are taps, a part's taps of all columns.
+    pub b_part_layers: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<ProductTask>() == 168);
+const _: () = assert!(size_of::<ProductTask>() == 176);
 
 /// One of several products of a launch.
 #[repr(C)]

@@ -199,7 +199,7 @@ const fn slabs_of<F: Format>(task: &ProductTask, division: u32) -> u32 {
     depths_of(task, division).div_ceil(F::SLAB)
 }
 
-/// The maps of A and of B.
+/// The maps of A and of B; of images those of a part.
 ///
 /// # Safety
 /// There are two.
@@ -362,18 +362,22 @@ unsafe fn fetch<
                         unsafe {
                             let at = [first_row, depth, parts[0]];
                             match GROUPS {
-                                _ if !A && task.side > 1 => pixel.copy(task, maps[0], slot, tap, depth, object),
+                                _ if !A && task.side > 1 => {
+                                    let [map, _] = maps_at(task.maps.add(2 * parts[0] as usize));
+                                    pixel.copy(task, map, slot, tap, depth, object);
+                                }
                                 2 => copy::<{ 2 * GROUP_ROWS }, A>(maps[0], slot, at, object),
                                 _ => copy::<GROUP_ROWS, A>(maps[0], slot, at, object),
                             }
-                            let at = [first_column, depth, parts[1] + tap];
+                            let at = [first_column, depth, parts[1] * task.b_part_layers + tap];
                             match R {
                                 // The widest tile has no registers left for it.
                                 _ if A && B && R < 128 && task.side > 1 => {
                                     let rectangles = width::<R>() / images::COLUMNS;
+                                    let [_, map] = maps_at(task.maps.add(2 * parts[1] as usize));
                                     Pixel::of(task, depth).copy_columns(
                                         task,
-                                        maps[1],
+                                        map,
                                         slot_b,
                                         first_column,
                                         rectangles,

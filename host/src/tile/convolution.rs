@@ -21,7 +21,9 @@ pub struct ConvolutionBuilder<T> {
     side: u32,
     pixel_stride: Option<u32>,
     tap_stride: Option<u32>,
+    parts: [u32; 2],
     c_stride: u32,
+    c_parts: u32,
     mask_stride: Option<u32>,
     factor: f32,
     rectifier: bool,
@@ -69,7 +71,9 @@ impl<T: Operand> Convolution<T> {
             side: 3,
             pixel_stride: None,
             tap_stride: None,
+            parts: [1; 2],
             c_stride: outputs,
+            c_parts: 1,
             mask_stride: None,
             factor: 1.0,
             rectifier: false,
@@ -80,7 +84,7 @@ impl<T: Operand> Convolution<T> {
 
     /// Describes images and filters to the copy engine, once for many runs; not while a graph is recorded.
     ///
-    /// * `images` `[images][height][width][pixel_stride]`, `filters` `[outputs][side][side][tap_stride]`; both may be longer.
+    /// * `images` `[images][height][width][pixel_stride]`, `filters` `[outputs][side][side][tap_stride]`, for each of their parts; both may be longer.
     ///
     /// # Errors
     /// [`Error::Shape`] for a buffer that is too short; [`Error::Device`] for one of another device; errors of the device.
@@ -91,7 +95,7 @@ impl<T: Operand> Convolution<T> {
     /// Queues the convolution. Values of C between its outputs and its stride stay as they are.
     ///
     /// * `epilogue`: a residual is `[images][height][width][c_stride]`, a mask `[images][height][width][mask_stride]`.
-    /// * `c` `[images][height][width][c_stride]`; it may be longer.
+    /// * `c` `[images][height][width][c_stride]`, for each part; it may be longer.
     ///
     /// # Errors
     /// As [`Product::run`].
@@ -128,6 +132,18 @@ impl<T: Operand> ConvolutionBuilder<T> {
     #[must_use]
     pub fn tap_stride(self, tap_stride: u32) -> Self {
         Self { tap_stride: Some(tap_stride), ..self }
+    }
+
+    /// Parts of the images and of the filters, 1 to 3, which lie one behind the other, `[parts][images]…` and `[parts][outputs]…`; default 1. [The module](super#numbers-in-parts) says what they are for.
+    #[must_use]
+    pub fn parts(self, images: u32, filters: u32) -> Self {
+        Self { parts: [images, filters], ..self }
+    }
+
+    /// Parts in which C is written where it has a format of 16 bits, 1 to 3, one `[images][height][width][c_stride]` behind the other; default 1.
+    #[must_use]
+    pub fn c_parts(self, c_parts: u32) -> Self {
+        Self { c_parts, ..self }
     }
 
     /// Values from a pixel of C to the next, at least `outputs`, default `outputs`.
@@ -173,8 +189,8 @@ impl<T: Operand> ConvolutionBuilder<T> {
     /// # Errors
     /// [`Error::Option`] for what has another name in a product.
     fn shape(&self) -> Result<Shape> {
-        let Self { size, channels, outputs, side, c_stride, factor, rectifier, .. } = *self;
-        let [_, height, width] = size;
+        let Self { size, channels, outputs, side, c_stride, c_parts, factor, rectifier, .. } = *self;
+        let ([_, height, width], [parts_of_images, parts_of_filters]) = (size, self.parts);
         let m = checked(size, side, channels, outputs)?;
         let stride = |name: &'static str, stride: Option<u32>| checked_stride::<T>(name, stride, channels);
         let (pixel_stride, tap_stride) =
@@ -185,10 +201,10 @@ impl<T: Operand> ConvolutionBuilder<T> {
             n: outputs,
             k: channels,
             images: Some(Images { height, width, side, channels }),
-            a: Lie::of_lines(false, m, pixel_stride, 1),
-            b: Lie::of_lines(false, outputs, side * side * tap_stride, 1),
+            a: Lie::of_lines(false, m, pixel_stride, parts_of_images),
+            b: Lie::of_lines(false, outputs, side * side * tap_stride, parts_of_filters),
             c_stride,
-            c_parts: 1,
+            c_parts,
             c_part_stride: u64::from(m) * u64::from(c_stride),
             mask_stride: self.mask_stride.unwrap_or(c_stride.checked_next_multiple_of(4).unwrap_or(u32::MAX)),
             division: channels,

@@ -52,7 +52,7 @@ pub(crate) struct Shape {
     pub n: u32,
     /// Of images, their channels.
     pub k: u32,
-    /// `None` for matrices. Else, of operands row by row, A is images and B filters `[n][taps][channels]`: `m` counts pixels, and neither has parts or is divided. Of operands depth by depth, B is images: `k` counts pixels, `n` taps times channels, which are rounded up to a multiple of
+    /// `None` for matrices. Else, of operands row by row, A is images and B filters `[n][taps][channels]`: `m` counts pixels, and the depth is not divided; parts of the filters are whole taps apart. Of operands depth by depth, B is images: `k` counts pixels, `n` taps times channels, which are rounded up to a multiple of
     /// [`COLUMNS`](warpplay_gpu::tile::images::COLUMNS).
     pub images: Option<Images>,
     pub a: Lie,
@@ -87,6 +87,21 @@ impl Shape {
         match self.images {
             Some(Images { side, .. }) => side * side,
             None => 1,
+        }
+    }
+
+    /// Values from a tap of a filter to the next.
+    const fn tap_stride(&self) -> u32 {
+        self.b.stride / self.taps()
+    }
+
+    /// What the kernels call so: filters have taps for layers.
+    const fn b_part_layers(&self) -> u32 {
+        match self.images {
+            Some(Images { side: 2.., .. }) if !self.b.by_depth => {
+                (self.b.part_stride / self.tap_stride() as u64) as u32
+            }
+            _ => 1,
         }
     }
 
@@ -148,6 +163,10 @@ impl Shape {
                 return Err(Error::option(part_stride, lie.part_stride, allowed));
             }
         }
+        if self.images.is_some() && !b.by_depth && !b.part_stride.is_multiple_of(self.tap_stride().into()) {
+            let allowed = format!("a multiple of {}, the values from a tap to the next", self.tap_stride());
+            return Err(Error::option("b_part_stride", b.part_stride, allowed));
+        }
         if c_stride < n || c_stride > MAX_STRIDE {
             return Err(Error::option("c_stride", c_stride, format!("{n} to {MAX_STRIDE}")));
         }
@@ -173,7 +192,7 @@ impl Shape {
         tile: Tile,
         (a, first_a): (&Buffer<T>, usize),
         (b, first_b): (&Buffer<T>, usize),
-    ) -> Result<[TensorMap; 2]> {
+    ) -> Result<Vec<TensorMap>> {
         let Self { values, m, n, k, .. } = *self;
         let [rows, columns] = tile.size();
         let matrix = |lie: Lie, first, size, of_tile| {
@@ -183,20 +202,29 @@ impl Shape {
         };
         if let Some(images) = self.images.filter(|images| images.side > 1) {
             let Images { height, width, side, channels } = images;
-            let pixels = |lie: Lie, first: usize, n: u32, pixels: u32| {
+            let pixels = |lie: Lie, first: usize, part: u32, n: u32, pixels: u32| {
                 let (images, stride, padding) = (n / (height * width), lie.stride, side / 2);
+                let first = first + part as usize * lie.part_stride as usize;
                 Pixels { values, first, channels, width, height, images, stride, padding, pixels }
             };
+            let mut maps = Vec::new();
             if self.b.by_depth {
                 let a = tensor_map("a", a, matrix(self.a, first_a, m, rows))?;
-                return Ok([a, image_map("b", b, pixels(self.b, first_b, k, GROUP_ROWS))?]);
+                for part in 0..self.b.parts {
+                    maps.extend([a, image_map("b", b, pixels(self.b, first_b, part, k, GROUP_ROWS))?]);
+                }
+                return Ok(maps);
             }
-            // The taps of a filter are layers.
-            let lie = Lie { parts: side * side, part_stride: (self.b.stride / (side * side)).into(), ..self.b };
-            let a = image_map("a", a, pixels(self.a, first_a, m, rows))?;
-            return Ok([a, tensor_map("b", b, matrix(lie, first_b, n, columns))?]);
+            // The taps of a filter are layers; those of all filters lie one behind the other, so a part is so many layers further on.
+            let (parts, part_stride) =
+                ((self.b.parts - 1) * self.b_part_layers() + side * side, self.tap_stride().into());
+            let b = tensor_map("b", b, matrix(Lie { parts, part_stride, ..self.b }, first_b, n, columns))?;
+            for part in 0..self.a.parts {
+                maps.extend([image_map("a", a, pixels(self.a, first_a, part, m, rows))?, b]);
+            }
+            return Ok(maps);
         }
-        Ok([
+        Ok(vec![
             tensor_map("a", a, matrix(self.a, first_a, m, rows))?,
             tensor_map("b", b, matrix(self.b, first_b, n, columns))?,
         ])
@@ -391,7 +419,7 @@ impl Core {
         &self,
         (a, first_a): (&Buffer<T>, usize),
         (b, first_b): (&Buffer<T>, usize),
-    ) -> Result<[TensorMap; 2]> {
+    ) -> Result<Vec<TensorMap>> {
         self.shape.maps(self.tile, (a, first_a), (b, first_b))
     }
 
@@ -487,6 +515,8 @@ impl Core {
             side,
             height,
             width,
+            b_part_layers: self.shape.b_part_layers(),
+            reserved: 0,
             value_bytes: self.shape.value_bytes(),
             a_by_depth: a.by_depth.into(),
             b_by_depth: b.by_depth.into(),

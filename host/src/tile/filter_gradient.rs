@@ -22,6 +22,7 @@ pub struct FilterGradientBuilder<T> {
     side: u32,
     pixel_stride: Option<u32>,
     gradient_stride: Option<u32>,
+    parts: [u32; 2],
     division: Option<u32>,
     factor: f32,
     tile: Option<Tile>,
@@ -55,6 +56,7 @@ impl<T: Operand> FilterGradient<T> {
             side: 3,
             pixel_stride: None,
             gradient_stride: None,
+            parts: [1; 2],
             division: None,
             factor: 1.0,
             tile: None,
@@ -103,6 +105,12 @@ impl<T: Operand> FilterGradientBuilder<T> {
         Self { gradient_stride: Some(gradient_stride), ..self }
     }
 
+    /// Parts of the gradient and of the images, 1 to 3, which lie one behind the other; default 1. [The module](super#numbers-in-parts) says what they are for.
+    #[must_use]
+    pub fn parts(self, gradient: u32, images: u32) -> Self {
+        Self { parts: [gradient, images], ..self }
+    }
+
     /// Pixels that are added up, a multiple of 64; default all. With fewer, C is one gradient for each division of the pixels, and more blocks share the work; C is of single precision then.
     #[must_use]
     pub fn division(self, division: u32) -> Self {
@@ -144,14 +152,17 @@ impl<T: Operand> FilterGradientBuilder<T> {
             return Err(Error::option("channels", channels, format!("1 to {most} with side {side}")));
         }
         let n = side * side * channels.next_multiple_of(COLUMNS);
+        let gradient_stride = checked_stride::<T>("gradient_stride", self.gradient_stride, outputs)?;
+        let pixel_stride = checked_stride::<T>("pixel_stride", self.pixel_stride, channels)?;
+        let [parts_of_gradient, parts_of_images] = self.parts;
         let shape = Shape {
             values: T::FORMAT.0,
             m: outputs,
             n,
             k,
             images: Some(Images { height, width, side, channels }),
-            a: Lie::of_lines(true, k, checked_stride::<T>("gradient_stride", self.gradient_stride, outputs)?, 1),
-            b: Lie::of_lines(true, k, checked_stride::<T>("pixel_stride", self.pixel_stride, channels)?, 1),
+            a: Lie::of_lines(true, k, gradient_stride, parts_of_gradient),
+            b: Lie::of_lines(true, k, pixel_stride, parts_of_images),
             c_stride: n,
             c_parts: 1,
             c_part_stride: u64::from(outputs) * u64::from(n),

@@ -61,7 +61,7 @@
 //!
 //! # Numbers in parts
 //!
-//! A number of single precision is the sum of two or three of bfloat16: each part is what the parts before it leave, rounded. [`ProductBuilder::parts`] multiplies such numbers: of two parts each three products of parts are added up, of three
+//! A number of single precision is the sum of two or three of bfloat16: each part is what the parts before it leave, rounded. [`ProductBuilder::parts`] multiplies such numbers, and so do convolutions ([`ConvolutionBuilder::parts`]) and gradients of filters ([`FilterGradientBuilder::parts`]): of two parts each three products of parts are added up, of three
 //! parts six. A part of bfloat16 leaves at most `2⁻⁸` of its number, so a product of two numbers is off by less than `2⁻¹⁴` of its size with two parts, and with three by less than `2⁻²²`, about the last place of single precision; to that comes what sums lose, as below. That holds for sizes from `2⁻¹⁰⁰` to `2¹²⁷`: smaller numbers lose their last parts, larger ones become infinite.
 //!
 //! # Precision

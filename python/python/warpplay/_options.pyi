@@ -84,7 +84,7 @@ class AzeroTrainerOptions(TypedDict, total=False):
     epsilon: Number
     validation: Number
     seed: Integer
-    precision: Literal["f32", "bf16"]
+    precision: Literal["f32", "tf32", "bf16"]
     engine: Literal["auto", "device", "cpu"]
 
 class Sgd(TypedDict):

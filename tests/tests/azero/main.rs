@@ -14,4 +14,4 @@ mod precision;
 mod reference;
 mod rules;
 mod train;
-mod train_bf16;
+mod train_short;

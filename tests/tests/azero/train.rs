@@ -11,7 +11,7 @@ use warpplay::azero::{Network, NetworkShape, ObservationLayout, ValueOf};
 use warpplay::{Backend, Device, Error, Precision};
 use warpplay_gpu::split_mix::{GAMMA, mix};
 use warpplay_tests::azero::FP32;
-use warpplay_tests::backends::for_each_device;
+use warpplay_tests::backends::for_each_architecture;
 use warpplay_tests::tolerance::{Tolerance, close};
 
 /// SplitMix64, for positions without meaning. The gradients' bounds hold for what it draws: a sum that nearly cancels has a larger relative error.
@@ -99,7 +99,8 @@ pub fn compare(what: &str, got: &Network, expected: &Network, share: f64, least:
     }
 }
 
-/// Kernels and plain program sum in different orders, in single precision: at most 8 positions of 64 squares, an addition a rounding of 2⁻²⁴ of the largest value of a tensor.
+/// Kernels and plain program sum in different orders, in single precision: at most 8 positions of 64 squares, an addition a rounding of 2⁻²⁴ of the largest value of a tensor. Tensor cores add up 16 products of first parts at a time, and cut off at most 2⁻²² of
+/// the sum: less. The sums of smaller parts are smaller by 2⁻⁸, and what is left out of products of three parts is 2⁻²².
 pub const GRADIENT_SHARE: f64 = 8.0 * 64.0 / (1 << 24) as f64;
 
 fn gradients_agree(shape: NetworkShape, batch: u32, samples: &Arc<Samples>) {
@@ -108,7 +109,7 @@ fn gradients_agree(shape: NetworkShape, batch: u32, samples: &Arc<Samples>) {
     let builder = Trainer::builder(&network, samples).batch(batch);
     let mut plain = builder.clone().build(&Device::cpu()).expect("a trainer");
     let expected = plain.gradient(&order).expect("a gradient");
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         let mut trainer = builder.clone().build(device)?;
         let before = trainer.network()?;
         let found = trainer.gradient(&order)?;
@@ -167,7 +168,7 @@ fn a_few_steps_go_the_way_of_the_plain_program() {
     let expected = train(&mut plain).expect("a training");
     assert_eq!(expected.len(), 9);
     let all: Vec<u32> = (0..n as u32).collect();
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         let mut trainer = builder.clone().build(device)?;
         let found = train(&mut trainer)?;
         let numbers = |reports: &[StepReport]| -> Vec<f64> {
@@ -218,7 +219,7 @@ fn a_few_steps_come_to_the_network_of_the_plain_program() {
     // Twice the slope: the gradients of later steps are those of parameters that differ already.
     let apart: f64 = steps.iter().map(|step| 2.0 * RATE / EPSILON * GRADIENT_SHARE * step.gradient_norm).sum();
     let (expected, tensors) = flat(&plain.network().expect("a network"));
-    for_each_device(|device| {
+    for_each_architecture(|device| {
         let mut trainer = builder.clone().build(device)?;
         train(&mut trainer)?;
         let (found, _) = flat(&trainer.network()?);

@@ -9,7 +9,7 @@ use warpplay_tests::backends::for_each_device;
 use warpplay_tests::random::Random;
 use warpplay_tests::strategies::config;
 
-use crate::numbers::Number;
+use crate::numbers::{Number, Parts, operand};
 
 /// Sizes and strides of a convolution.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,10 @@ struct Case {
     /// Whether C is masked, which formats of 16 bits can be.
     mask: bool,
     factor: f32,
+    /// Parts of images and filters, of 16 bits.
+    parts: [u32; 2],
+    /// Parts of a C of 16 bits.
+    c_parts: u32,
     seed: u64,
 }
 
@@ -44,6 +48,8 @@ impl Case {
             rectifier: true,
             mask: false,
             factor: 1.0,
+            parts: [1; 2],
+            c_parts: 1,
             seed: 1,
         }
     }
@@ -69,18 +75,9 @@ impl Case {
         let [pixel, tap, c, mask] = self.strides::<T>();
         let builder = Convolution::builder(self.size, self.channels, self.outputs).side(self.side);
         let builder = builder.pixel_stride(pixel).tap_stride(tap).c_stride(c).mask_stride(mask);
-        builder.rectifier(self.rectifier).factor(self.factor)
+        let [images, filters] = self.parts;
+        builder.rectifier(self.rectifier).factor(self.factor).parts(images, filters)
     }
-}
-
-/// Numbers from -1 to 1 as they are multiplied, `used` of each of `lines` lines, and as they lie, among numbers that must not count.
-fn operand<T: Number>(random: &mut Random, lines: usize, used: u32, stride: u32) -> (Vec<f64>, Vec<T>) {
-    let (used, stride) = (used as usize, stride as usize);
-    let mut lie = vec![T::of(1e4); lines * stride];
-    for line in lie.chunks_mut(stride) {
-        line[..used].fill_with(|| T::of(2.0 * random.unit() - 1.0));
-    }
-    (used_of(&lie, used, stride, |value: T| value.multiplied(None)), lie)
 }
 
 /// The first `used` numbers of each line.
@@ -93,7 +90,8 @@ const UNTOUCHED: f32 = -77.0;
 
 /// Runs a convolution and compares it with double precision; returns the values of C.
 ///
-/// Products are exact; a sum of as many as a filter has weights is at most that number times `2⁻²²` of the sum of their sizes off, as of a product of matrices. Bias and residual are added, which rounds twice, and the result is rounded to the format of C.
+/// Products are exact; a sum of as many as a filter has weights inside of the image is at most that number times `2⁻²²` of the sum of their sizes off, as of a product of matrices; and so is one of all pairs of parts, see [`Parts`]. Bias and residual are added, which rounds twice, and the result is rounded to the format of C; in parts, by
+/// each of them.
 fn check<T: Number, C: Output<T> + Number>(
     device: &Device,
     case: Case,
@@ -102,8 +100,8 @@ fn check<T: Number, C: Output<T> + Number>(
 ) -> Result<Vec<f64>, Error> {
     let mut random = Random(case.seed);
     let [pixel, tap, c_stride, mask_stride] = case.strides::<T>();
-    let (images, on_images) = operand::<T>(&mut random, case.n_pixels(), case.channels, pixel);
-    let (filters, on_filters) = operand::<T>(&mut random, case.n_taps(), case.channels, tap);
+    let (images, on_images) = operand::<T>(&mut random, case.n_pixels(), [case.channels, pixel], case.parts[0]);
+    let (filters, on_filters) = operand::<T>(&mut random, case.n_taps(), [case.channels, tap], case.parts[1]);
     let bias: Vec<f32> = (0..case.outputs).map(|_| random.unit() - 0.5).collect();
     let (outputs, c_stride, mask_stride) = (case.outputs as usize, c_stride as usize, mask_stride as usize);
     let residual: Vec<T> = (0..case.n_pixels() * c_stride).map(|_| T::of(random.unit() - 0.5)).collect();
@@ -114,8 +112,9 @@ fn check<T: Number, C: Output<T> + Number>(
     let (on_images, on_filters) = (stream.upload(&on_images)?, stream.upload(&on_filters)?);
     let (on_bias, on_mask) = (stream.upload(&bias)?, stream.upload(&mask)?);
     let (on_residual, on_single) = (stream.upload(&residual)?, stream.upload(&single)?);
-    let mut c = stream.upload(&vec![C::of(UNTOUCHED); case.n_pixels() * c_stride])?;
-    let built = case.builder::<T>().tile(tile).build(device)?;
+    let c_parts = if size_of::<C>() == 2 { case.c_parts } else { 1 };
+    let mut c = stream.upload(&vec![C::of(UNTOUCHED); c_parts as usize * case.n_pixels() * c_stride])?;
+    let built = case.builder::<T>().c_parts(c_parts).tile(tile).build(device)?;
     let operands = built.operands(&stream, &on_images, &on_filters)?;
     let mut epilogue = tile::Epilogue::new();
     if case.bias {
@@ -153,22 +152,30 @@ fn check<T: Number, C: Output<T> + Number>(
         &filters.iter().map(|v| v.abs()).collect::<Vec<_>>(),
         Epilogue::NONE,
     );
-    let weights = f64::from(case.channels * case.side * case.side);
-    for (pixel, line) in got.chunks(c_stride).enumerate() {
-        for (output, &got) in line[..outputs].iter().enumerate() {
+    let weights = of(&vec![1.0; images.len()], &vec![1.0; filters.len()], Epilogue::NONE);
+    let of_parts = Parts::of(case.parts);
+    for pixel in 0..case.n_pixels() {
+        let lines = got.chunks(c_stride).skip(pixel).step_by(case.n_pixels());
+        for output in 0..outputs {
+            let got: f64 = lines.clone().map(|line| line[output]).sum();
             let (expected, size) = (expected[pixel * outputs + output], sizes[pixel * outputs + output]);
             let added = if case.bias || case.residual.is_some() { 2f64.powi(-22) } else { 0.0 };
             // The smallest numbers of half precision are 2⁻²⁴ apart.
             let least = if rounding > 0.0 { 2f64.powi(-24) } else { 0.0 };
-            let summing = weights * 2f64.powi(-22) * size * f64::from(case.factor.abs());
-            let bound = summing + added + rounding * expected.abs() + least;
+            let summing = of_parts.bound(weights[pixel * outputs + output]) * size * f64::from(case.factor.abs());
+            let bound = summing + added + rounding.powi(c_parts as i32) * expected.abs() + least;
             let off = (got - expected).abs();
             assert!(
                 off <= bound,
                 "{case:?} {tile:?}, pixel {pixel}, output {output}: {got}, expected {expected}, off by {off}, at most {bound}"
             );
         }
-        assert!(line[outputs..].iter().all(|&v| v == f64::from(UNTOUCHED)), "{case:?} {tile:?}: between pixels of C");
+        for line in lines {
+            assert!(
+                line[outputs..].iter().all(|&v| v == f64::from(UNTOUCHED)),
+                "{case:?} {tile:?}: between pixels of C"
+            );
+        }
     }
     Ok(got)
 }
@@ -177,7 +184,7 @@ fn check<T: Number, C: Output<T> + Number>(
 fn check_formats(device: &Device, case: Case, tile: Option<Tile>) -> Checked {
     check::<bf16, f32>(device, case, tile, 0.0)?;
     check::<f16, f32>(device, Case { residual: case.residual.map(|single| !single), ..case }, tile, 0.0)?;
-    check::<f32, f32>(device, Case { mask: false, ..case }, tile, 0.0)?;
+    check::<f32, f32>(device, Case { mask: false, parts: [1; 2], ..case }, tile, 0.0)?;
     check::<bf16, bf16>(device, case, tile, 2f64.powi(-8))?;
     check::<f16, f16>(device, case, tile, 2f64.powi(-11))?;
     Ok(())
@@ -225,16 +232,40 @@ fn filters_of_every_side() {
     });
 }
 
+/// Numbers of two and three parts, in every tile. With few channels the bound of [`check`] is below what a part less, or a pair of parts less, would leave.
+#[test]
+fn images_and_filters_in_parts() {
+    for_each_device(|device| {
+        for (parts, c_parts) in [([2, 2], 2), ([3, 3], 3), ([1, 3], 2), ([3, 1], 1), ([2, 1], 3), ([1, 2], 1)] {
+            let case = Case { parts, c_parts, ..Case::of([3, 5, 6], 70, 66) };
+            check::<bf16, f32>(device, case, None, 0.0)?;
+            check::<bf16, bf16>(device, Case { residual: Some(true), mask: true, ..case }, None, 2f64.powi(-8))?;
+            for side in [1, 3, 5] {
+                let few = Case { side, bias: false, rectifier: false, more: [1, 2, 3], ..case };
+                for size in [[40, 1, 1], [20, 1, 2]] {
+                    check::<bf16, f32>(device, Case { size, channels: 1, outputs: 9, ..few }, None, 0.0)?;
+                }
+            }
+        }
+        for &tile in Tile::ALL {
+            let case = Case { parts: [3, 3], more: [1, 1, 0], ..Case::of([2, 7, 8], 9, tile.size()[1] + 1) };
+            check::<bf16, f32>(device, case, Some(tile), 0.0)?;
+        }
+        Ok(())
+    });
+}
+
 proptest! {
     #![proptest_config(config("tile_convolution", 10))]
 
     #[test]
     fn any_convolution_is_the_plain_programs(
         size in [1u32..5, 1u32..12, 1u32..12], channels in 1u32..100, outputs in 1u32..80, side in proptest::sample::select(&[1u32, 3, 5, 7]),
-        more in [0u32..3, 0u32..3, 0u32..3], epilogue in any::<[bool; 3]>(), residual in any::<Option<bool>>(), seed in any::<u64>(),
+        more in [0u32..3, 0u32..3, 0u32..3], epilogue in any::<[bool; 3]>(), residual in any::<Option<bool>>(),
+        parts in [1u32..4, 1u32..4], c_parts in 1u32..4, seed in any::<u64>(),
     ) {
         let [bias, rectifier, mask] = epilogue;
-        let case = Case { size, channels, outputs, side, more, bias, residual, rectifier, mask, factor: 0.5, seed };
+        let case = Case { size, channels, outputs, side, more, bias, residual, rectifier, mask, factor: 0.5, parts, c_parts, seed };
         for_each_device(|device| check_formats(device, case, None));
     }
 }
@@ -250,8 +281,8 @@ fn images_have_the_same_bits_alone_and_among_others() {
         }
         let mut random = Random(3);
         let [pixel, tap, ..] = case.strides::<f16>();
-        let (_, images) = operand::<f16>(&mut random, case.n_pixels(), case.channels, pixel);
-        let (_, filters) = operand::<f16>(&mut random, case.n_taps(), case.channels, tap);
+        let (_, images) = operand::<f16>(&mut random, case.n_pixels(), [case.channels, pixel], 1);
+        let (_, filters) = operand::<f16>(&mut random, case.n_taps(), [case.channels, tap], 1);
         let stream = device.stream()?;
         let filters = stream.upload(&filters)?;
         let of = |from: usize, n: u32| -> Result<Vec<f32>, Error> {
@@ -289,6 +320,12 @@ fn what_cannot_be_convolved_is_refused() {
         error(of([1, 8, 8]).tap_stride(12)).contains("option tap_stride: 12 is not allowed (a multiple of 8 values")
     );
     assert!(error(of([1, 8, 8]).c_stride(7)).contains("option c_stride: 7"));
+    assert!(error(of([1, 8, 8]).parts(4, 1)).contains("option a_parts: 4 is not allowed (1 to 3 in bf16)"));
+    assert!(error(of([1, 8, 8]).parts(1, 0)).contains("option b_parts: 0"));
+    assert!(error(of([1, 8, 8]).c_parts(4)).contains("option c_parts: 4"));
+    let said =
+        Convolution::<f32>::builder([1, 8, 8], 8, 8).parts(2, 1).build(&device).expect_err("refused").to_string();
+    assert!(said.contains("option a_parts: 2 is not allowed (1 to 1 in tf32)"), "{said}");
     let stream = device.stream().expect("a stream");
     let built = Convolution::<bf16>::builder([1, 2, 2], 8, 3).build(&device).expect("a convolution");
     let [images, filters, short] = [32, 216, 31].map(|len| stream.alloc::<bf16>(len).expect("a buffer"));

@@ -9,7 +9,7 @@ use warpplay_tests::backends::for_each_device;
 use warpplay_tests::random::Random;
 use warpplay_tests::strategies::config;
 
-use crate::numbers::Number;
+use crate::numbers::{Number, Parts, operand};
 
 /// Sizes of a convolution.
 #[derive(Clone, Copy, Debug)]
@@ -23,39 +23,31 @@ struct Case {
     more: [u32; 2],
     /// Pixels of a division, in slabs of 64; all without one.
     slabs: Option<u32>,
+    /// Parts of the gradient and of the images.
+    parts: [u32; 2],
     seed: u64,
 }
 
 impl Case {
     fn of(size: [u32; 3], channels: u32, outputs: u32) -> Self {
-        Self { size, channels, outputs, side: 3, more: [0; 2], slabs: None, seed: 1 }
+        Self { size, channels, outputs, side: 3, more: [0; 2], slabs: None, parts: [1; 2], seed: 1 }
     }
-}
-
-/// Numbers from -1 to 1 of `lines` lines, and as they lie, among numbers that must not count.
-fn operand<T: Number>(random: &mut Random, lines: usize, used: u32, more: u32) -> (u32, Vec<f64>, Vec<T>) {
-    let stride = used.next_multiple_of(8) + 8 * more;
-    let mut lie = vec![T::of(1e4); lines * stride as usize];
-    let mut numbers = Vec::new();
-    for line in lie.chunks_mut(stride as usize) {
-        line[..used as usize].fill_with(|| T::of(2.0 * random.unit() - 1.0));
-        numbers.extend(line[..used as usize].iter().map(|&value| value.exact()));
-    }
-    (stride, numbers, lie)
 }
 
 /// Runs it and compares it with double precision.
 ///
-/// Products are exact; a sum of as many as there are pixels is at most that number times `2⁻²²` of the sum of their sizes off, as of a product of matrices. Sums of divisions are added up in double precision.
+/// Products are exact; a sum of as many as there are pixels that a tap meets is at most that number times `2⁻²²` of the sum of their sizes off, as of a product of matrices; and so is one of all pairs of parts, see [`Parts`]. Sums of divisions are added up in double precision.
 fn check<T: Number>(device: &Device, case: Case, tile: Option<Tile>) -> Checked {
-    let Case { size, channels, outputs, side, more, slabs, seed } = case;
+    let Case { size, channels, outputs, side, more, slabs, parts, seed } = case;
     let mut random = Random(seed);
     let n_pixels = size.iter().product::<u32>() as usize;
-    let (gradient_stride, gradient, on_gradient) = operand::<T>(&mut random, n_pixels, outputs, more[0]);
-    let (pixel_stride, images, on_images) = operand::<T>(&mut random, n_pixels, channels, more[1]);
+    let [gradient_stride, pixel_stride] =
+        [(outputs, more[0]), (channels, more[1])].map(|(used, more)| used.next_multiple_of(8) + 8 * more);
+    let (gradient, on_gradient) = operand::<T>(&mut random, n_pixels, [outputs, gradient_stride], parts[0]);
+    let (images, on_images) = operand::<T>(&mut random, n_pixels, [channels, pixel_stride], parts[1]);
     let stream = device.stream()?;
     let (on_gradient, on_images) = (stream.upload(&on_gradient)?, stream.upload(&on_images)?);
-    let builder = FilterGradient::<T>::builder(size, channels, outputs).side(side).tile(tile);
+    let builder = FilterGradient::<T>::builder(size, channels, outputs).side(side).tile(tile).parts(parts[0], parts[1]);
     let builder = builder.gradient_stride(gradient_stride).pixel_stride(pixel_stride);
     let (built, divisions) = match slabs {
         Some(slabs) => (builder.division(64 * slabs).build(device)?, n_pixels.div_ceil(64 * slabs as usize)),
@@ -78,11 +70,12 @@ fn check<T: Number>(device: &Device, case: Case, tile: Option<Tile>) -> Checked 
     let expected = of(&images, &gradient);
     let absolute = |numbers: &[f64]| numbers.iter().map(|value| value.abs()).collect::<Vec<_>>();
     let sizes = of(&absolute(&images), &absolute(&gradient));
+    let counts = of(&vec![1.0; images.len()], &vec![1.0; gradient.len()]);
     for (tap, line) in got.chunks(line).enumerate() {
         let (own, beyond) = line.split_at(channels as usize);
         for (channel, &got) in own.iter().enumerate() {
             let at = tap * channels as usize + channel;
-            let (expected, bound) = (expected[at], n_pixels as f64 * 2f64.powi(-22) * sizes[at]);
+            let (expected, bound) = (expected[at], Parts::of(parts).bound(counts[at]) * sizes[at]);
             let off = (got - expected).abs();
             assert!(
                 off <= bound,
@@ -110,15 +103,33 @@ fn every_tile_has_the_plain_programs_gradient() {
     });
 }
 
+/// Numbers of two and three parts, in every tile. With few pixels the bound of [`check`] is below what a part less, or a pair of parts less, would leave.
+#[test]
+fn gradient_and_images_in_parts() {
+    for_each_device(|device| {
+        for parts in [[2, 2], [3, 3], [1, 3], [3, 1], [2, 1], [1, 2]] {
+            check::<bf16>(device, Case { parts, ..Case::of([3, 5, 6], 70, 66) }, None)?;
+            check::<bf16>(device, Case { parts, slabs: Some(1), more: [1, 2], ..Case::of([3, 6, 7], 5, 9) }, None)?;
+            check::<bf16>(device, Case { parts, ..Case::of([1, 1, 2], 30, 30) }, None)?;
+        }
+        for tile in [Tile::Rows128Columns128, Tile::Rows64Columns64, Tile::Shared64] {
+            let case = Case { parts: [3, 3], side: 5, more: [1, 1], ..Case::of([2, 7, 8], 9, 10) };
+            check::<bf16>(device, case, Some(tile))?;
+        }
+        Ok(())
+    });
+}
+
 proptest! {
     #![proptest_config(config("tile_filter_gradient", 8))]
 
     #[test]
     fn any_gradient_is_the_plain_programs(
         size in [1u32..5, 1u32..10, 1u32..10], channels in 1u32..80, outputs in 1u32..80, side in proptest::sample::select(&[3u32, 5]),
-        more in [0u32..3, 0u32..3], slabs in proptest::option::of(1u32..4), seed in any::<u64>(),
+        more in [0u32..3, 0u32..3], slabs in proptest::option::of(1u32..4),
+        parts in [1u32..4, 1u32..4], seed in any::<u64>(),
     ) {
-        let case = Case { size, channels, outputs, side, more, slabs, seed };
+        let case = Case { size, channels, outputs, side, more, slabs, parts, seed };
         for_each_device(|device| check::<bf16>(device, case, None));
     }
 }
@@ -135,6 +146,7 @@ fn what_has_no_gradient_is_refused() {
     let said = error(of(342_400).side(7));
     assert!(said.contains("option channels: 342400 is not allowed (1 to 342336 with side 7)"), "{said}");
     assert!(error(of(8).gradient_stride(4)).contains("option gradient_stride: 4"));
+    assert!(error(of(8).parts(1, 4)).contains("option b_parts: 4 is not allowed (1 to 3 in bf16)"));
     assert!(error(of(8).division(60)).contains("option division: 60"));
     let said = error(of(8).tile(Tile::Rows128Columns256));
     assert!(said.contains("option tile: 128x256 is not allowed (128x128, 64x64 or 64x64/4)"), "{said}");

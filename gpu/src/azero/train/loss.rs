@@ -10,6 +10,7 @@
 
 use super::quad::{line_length, store_quad};
 use super::samples::words;
+use crate::cuda::sync::follow;
 use crate::cuda::{DeviceArgs, kernel, math, memory, sync, thread, warp};
 use crate::launch::LaunchShape;
 
@@ -71,8 +72,9 @@ const _: () = assert!(size_of::<Loss>() == 120);
 ///
 /// # Safety
 /// `loss` describes valid memory; every position has a legal action and a visit, and all visits are of legal actions.
-#[kernel(shape = shape(loss.batch.n), max_threads = BLOCK)]
+#[kernel(shape = shape(loss.batch.n).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_loss(loss: Loss) {
+    follow();
     let Loss { samples, batch, actions, .. } = loss;
     let row = thread::block_idx_x() * ROWS + thread::warp_index();
     // The whole warp has one position: it leaves together.

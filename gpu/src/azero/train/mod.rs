@@ -1,13 +1,14 @@
-//! Training the network: forward with batch statistics, loss, backward, Adam. Any shape; the same bits every run. Single precision; in bfloat16 the
-//! convolutions of 3 × 3 are products of `tile`, whose operands [`mod@short`] makes, and all else stays as it is.
+//! Training the network: forward with batch statistics, loss, backward, Adam. Any shape; the same bits every run. Single precision; where
+//! the convolutions of 3 × 3 are products of `tile`, their operands are numbers in one to three parts of bfloat16 ([`mod@short`]), and all else stays as it is.
 //!
 //! ```text
 //! a step   gather -> for each layer: forward, norm_parts, norm_finish, norm_apply -> loss
 //!          -> for each layer from the last: norm_back_parts, norm_back_finish, norm_back_apply, gradient, sum_parts, backward -> adam -> finish
-//! in bfloat16   filters before the first layer; and of convolutions of 3 × 3 those of `tile`, with sum_filters in place of sum_parts
+//! by `tile`     filters before the first layer; and of convolutions of 3 × 3 those of `tile`, with sum_filters in place of sum_parts
 //! ```
 //!
-//! All launches of a step take the step's number from device memory, which `azero_train_finish` moves on: one recorded graph serves every step. No float
+//! All launches of a step take the step's number from device memory, which `azero_train_finish` moves on: one recorded graph serves every step. Launches overlap:
+//! each [waits](crate::cuda::sync::follow) for the one before at its beginning. No float
 //! is added atomically. Values have channels last, so that a tap of a convolution is a move by whole lines and every load a quad of channels; a linear
 //! layer is a 1×1 convolution of boards of one square. Channels are filled up to multiples of 4 with zeros, whose weights are 0 and stay so.
 //!
@@ -19,7 +20,7 @@
 //! | [`product`] | convolutions and linear layers, forward and backward |
 //! | [`norm`] | batch norm, ReLU, residual sum, forward and backward |
 //! | [`loss`] | policy and value loss, and its gradient |
-//! | [`mod@short`] | filters in bfloat16, and sums of their gradients |
+//! | [`mod@short`] | filters in parts of bfloat16, and sums of their gradients |
 //! | [`update`] | sums of parts, Adam, the step's report |
 
 pub mod loss;

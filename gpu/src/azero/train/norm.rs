@@ -20,9 +20,10 @@
 #![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
 use super::quad::{add, load_quad, store_quad};
-use super::short::{short_line, store_short};
+use super::short::{MAX_PARTS, Parts, load_short, short_line, store_parts};
 use crate::cuda::memory::{self, Vec4};
 use crate::cuda::shared::Shared;
+use crate::cuda::sync::follow;
 use crate::cuda::{DeviceArgs, kernel, math, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;
 
@@ -56,12 +57,15 @@ pub const fn finish_shape(channels: u32) -> LaunchShape {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[require(n_pixels >= 1 && channels >= 4 && channels.is_multiple_of(4))]
+#[require(!output.is_none() || !output_short.is_none())]
+#[require((1..=MAX_PARTS).contains(&short_parts) && (short_parts == 1 || short_pixels >= n_pixels))]
 pub struct Norm {
     /// Values before the norm, `[n_pixels, channels]`.
     #[len(n_pixels * channels)]
     pub input: *const f32,
-    /// Values after norm, residual and ReLU, of the same shape. Written by apply, read by the backward kernels.
+    /// Values after norm, residual and ReLU, of the same shape. Written by apply where it is there, read by the backward kernels where `output_short` is not.
     #[len(n_pixels * channels)]
+    #[nullable]
     pub output: *mut f32,
     /// What is added before the ReLU, of the same shape; null without.
     #[len(n_pixels * channels)]
@@ -96,12 +100,12 @@ pub struct Norm {
     /// See `weight_gradient`.
     #[len(channels)]
     pub bias_gradient: *mut f32,
-    /// `output` in bfloat16, `[n_pixels, short_line(channels)]`, written where it is there.
-    #[len(n_pixels * short_line(channels))]
+    /// `output` in parts of bfloat16, `[short_parts, short_pixels, short_line(channels)]`, written where it is there; what passed the ReLU has a first part above 0.
+    #[len(((short_parts - 1) as usize * short_pixels as usize + n_pixels as usize) * short_line(channels) as usize)]
     #[nullable]
     pub output_short: *mut u16,
-    /// `input_gradient` in bfloat16, in the same form.
-    #[len(n_pixels * short_line(channels))]
+    /// `input_gradient` in the same form.
+    #[len(((short_parts - 1) as usize * short_pixels as usize + n_pixels as usize) * short_line(channels) as usize)]
     #[nullable]
     pub input_gradient_short: *mut u16,
     /// Pixels of the batch.
@@ -114,11 +118,15 @@ pub struct Norm {
     pub epsilon: f32,
     /// 1 where `output_gradient` is to hold what passes the ReLU.
     pub keep: u32,
+    /// Parts of what is written in bfloat16.
+    pub short_parts: u32,
+    /// Pixels from a part to the next.
+    pub short_pixels: u32,
     /// 0.
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Norm>() == 136);
+const _: () = assert!(size_of::<Norm>() == 144);
 
 /// What a thread works on: its first pixel, the one after its part's last, its quad's first channel, and whether there is one. A thread without a quad has no
 /// pixels and the first channel, so that it goes the way of the others and tests `active` once, at the end: tested on both sides of a barrier, it would
@@ -157,6 +165,11 @@ impl Norm {
         pixel as usize * short_line(self.channels) as usize + channel as usize
     }
 
+    #[inline(always)]
+    fn short_parts(&self) -> Parts {
+        Parts { n: self.short_parts, stride: self.short_at(self.short_pixels, 0) }
+    }
+
     /// Index of a part's quad in the first or second half of the parts.
     #[inline(always)]
     fn part_at(&self, half: u32, channel: u32) -> usize {
@@ -167,10 +180,16 @@ impl Norm {
 /// A pixel's gradient behind the ReLU, and its normalised value.
 #[inline(always)]
 #[track_caller]
-unsafe fn passed(norm: &Norm, at: usize, mean: [f32; 4], inverse: [f32; 4]) -> ([f32; 4], [f32; 4]) {
+unsafe fn passed(norm: &Norm, [pixel, channel]: [u32; 2], mean: [f32; 4], inverse: [f32; 4]) -> ([f32; 4], [f32; 4]) {
+    let at = norm.at(pixel, channel);
     // SAFETY: the caller's pixel and channel exist.
     let (input, output, gradient) = unsafe {
-        (load_quad(norm.input, at), load_quad(norm.output.cast_const(), at), load_quad(norm.output_gradient, at))
+        let output = if norm.output_short.is_null() {
+            load_quad(norm.output.cast_const(), at)
+        } else {
+            load_short(norm.output_short.cast_const(), norm.short_at(pixel, channel))
+        };
+        (load_quad(norm.input, at), output, load_quad(norm.output_gradient, at))
     };
     let (mut passed, mut normal) = ([0.0; 4], [0.0; 4]);
     for j in 0..4 {
@@ -210,8 +229,9 @@ fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
 ///
 /// # Safety
 /// `norm` describes valid memory.
-#[kernel(shape = shape(norm.n_pixels, norm.channels), max_threads = BLOCK)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_parts(norm: Norm) {
+    follow();
     let (sums, squares) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let ThreadRange { first, end, channel, active } = norm.thread_range();
     let count = norm.part_rows() as f32;
@@ -258,8 +278,9 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
 ///
 /// # Safety
 /// After the parts. `norm` describes valid memory.
-#[kernel(shape = finish_shape(norm.channels), max_threads = BLOCK)]
+#[kernel(shape = finish_shape(norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_finish(norm: Norm) {
+    follow();
     let channel = thread::block_idx_x() * LANES + thread::warp_index();
     // A warp beyond the last channel computes the last one again and writes nothing: all lanes shuffle.
     let writes = channel < norm.channels && thread::lane() == 0;
@@ -306,7 +327,7 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
 /// * Reads: `input`, `moments`, `weight`, `bias`, `residual`.
-/// * Writes: `output`; `output_short`, where it is there.
+/// * Writes: `output`, `output_short`, those that are there.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::forward`.
@@ -314,8 +335,9 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 ///
 /// # Safety
 /// After the finish. `norm` describes valid memory.
-#[kernel(shape = shape(norm.n_pixels, norm.channels), max_threads = BLOCK)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_apply(norm: Norm) {
+    follow();
     let ThreadRange { first, end, channel, active } = norm.thread_range();
     if !active {
         return;
@@ -335,9 +357,11 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
                 // Not `max`: a NaN must stay one, so that it is found in the loss.
                 output[j] = if value <= 0.0 { 0.0 } else { value };
             }
-            store_quad(norm.output, at, output);
+            if !norm.output.is_null() {
+                store_quad(norm.output, at, output);
+            }
             if !norm.output_short.is_null() {
-                store_short(norm.output_short, norm.short_at(pixel, channel), output);
+                store_parts(norm.output_short, norm.short_at(pixel, channel), norm.short_parts(), output);
             }
         }
     }
@@ -355,8 +379,9 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
 ///
 /// # Safety
 /// After apply. `norm` describes valid memory.
-#[kernel(shape = shape(norm.n_pixels, norm.channels), max_threads = BLOCK)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
+    follow();
     let (sums, products) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let ThreadRange { first, end, channel, active } = norm.thread_range();
     // SAFETY: `norm` describes valid memory, as the kernel asks. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
@@ -365,7 +390,7 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
         let mean = load_quad(norm.moments, channel as usize);
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
         for pixel in thread::strided(first, end, LANES) {
-            let (gradient, normal) = passed(&norm, norm.at(pixel, channel), mean, inverse);
+            let (gradient, normal) = passed(&norm, [pixel, channel], mean, inverse);
             for j in 0..4 {
                 sum[j] += gradient[j];
                 product[j] += gradient[j] * normal[j];
@@ -392,8 +417,9 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
 ///
 /// # Safety
 /// After the parts. `norm` describes valid memory.
-#[kernel(shape = finish_shape(norm.channels), max_threads = BLOCK)]
+#[kernel(shape = finish_shape(norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
+    follow();
     let channel = thread::block_idx_x() * LANES + thread::warp_index();
     // As in the forward finish.
     let writes = channel < norm.channels && thread::lane() == 0;
@@ -417,7 +443,7 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 /// Gradient of the input: `weight · inverse · (g - mean of g - normalised · mean of g · normalised)`, with `g` what passes the ReLU.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
-/// * Reads: `input`, `output`, `output_gradient`, `moments`, `weight`, `weight_gradient`, `bias_gradient`.
+/// * Reads: `input`, `output_short` or `output`, `output_gradient`, `moments`, `weight`, `weight_gradient`, `bias_gradient`.
 /// * Writes: `input_gradient`, `input_gradient_short`, those that are there; `output_gradient`, where `keep` is 1.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.
@@ -426,8 +452,9 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 ///
 /// # Safety
 /// After the finish. `norm` describes valid memory.
-#[kernel(shape = shape(norm.n_pixels, norm.channels), max_threads = BLOCK)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
+    follow();
     let ThreadRange { first, end, channel, active } = norm.thread_range();
     if !active {
         return;
@@ -442,7 +469,7 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
         let product = load_quad(norm.weight_gradient, channel as usize).map(|sum| sum / count);
         for pixel in thread::strided(first, end, LANES) {
             let at = norm.at(pixel, channel);
-            let (gradient, normal) = passed(&norm, at, mean, inverse);
+            let (gradient, normal) = passed(&norm, [pixel, channel], mean, inverse);
             let mut input = [0.0; 4];
             for j in 0..4 {
                 input[j] = weight[j] * inverse[j] * (gradient[j] - sum[j] - normal[j] * product[j]);
@@ -451,7 +478,7 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
                 store_quad(norm.input_gradient, at, input);
             }
             if !norm.input_gradient_short.is_null() {
-                store_short(norm.input_gradient_short, norm.short_at(pixel, channel), input);
+                store_parts(norm.input_gradient_short, norm.short_at(pixel, channel), norm.short_parts(), input);
             }
             if norm.keep != 0 {
                 store_quad(norm.output_gradient, at, gradient);

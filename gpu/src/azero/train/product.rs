@@ -31,6 +31,7 @@ use super::operand::{Gradient, Operand, Shifted, Turned, Weights, Window};
 use super::quad::{add, load_quad, store_quad};
 use crate::cuda::math::fma;
 use crate::cuda::shared::Shared;
+use crate::cuda::sync::follow;
 use crate::cuda::{DeviceArgs, kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
 
@@ -471,11 +472,12 @@ macro_rules! kernels {
         /// # Safety
         /// `layer` describes valid memory; channels are multiples of 4.
         #[kernel(
-            shape = $tiles.shape(layer.pixels(), layer.n_outputs, 1),
+            shape = $tiles.shape(layer.pixels(), layer.n_outputs, 1).overlapping(),
             max_threads = $threads,
             min_blocks = $blocks
         )]
         pub unsafe fn $forward(layer: Product) {
+            follow();
             let depth = layer.side * layer.side * layer.n_inputs;
             // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; operands are 0 beyond their depth, and the arrays hold two tiles each.
             unsafe {
@@ -498,8 +500,9 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// `layer` describes valid memory; channels are multiples of 4.
-        #[kernel(shape = $tiles.shape(layer.pixels(), layer.n_inputs, 1), max_threads = $threads, min_blocks = $blocks)]
+        #[kernel(shape = $tiles.shape(layer.pixels(), layer.n_inputs, 1).overlapping(), max_threads = $threads, min_blocks = $blocks)]
         pub unsafe fn $backward(layer: Product) {
+            follow();
             let depth = layer.side * layer.side * layer.n_outputs;
             // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; operands are 0 beyond their depth, and the arrays hold two tiles each.
             unsafe {
@@ -525,11 +528,12 @@ macro_rules! kernels {
         /// # Safety
         /// `layer` describes valid memory; channels are multiples of 4.
         #[kernel(
-            shape = $tiles.shape(layer.gradient_rows(), layer.n_outputs, layer.n_parts()),
+            shape = $tiles.shape(layer.gradient_rows(), layer.n_outputs, layer.n_parts()).overlapping(),
             max_threads = $threads,
             min_blocks = $blocks
         )]
         pub unsafe fn $gradient(layer: Product) {
+            follow();
             let (out, from, to) = layer.own_part();
             // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; operands are 0 beyond their depth, and the arrays hold two tiles each.
             unsafe {
@@ -567,8 +571,9 @@ pub const fn gate_shape(n: u32) -> LaunchShape {
 ///
 /// # Safety
 /// Both arrays begin at a multiple of 16 bytes.
-#[kernel(shape = gate_shape(n), max_threads = GATE_BLOCK, require = n.is_multiple_of(4))]
+#[kernel(shape = gate_shape(n).overlapping(), max_threads = GATE_BLOCK, require = n.is_multiple_of(4))]
 pub unsafe fn azero_train_gate(#[len(n)] outputs: *const f32, #[len(n)] gradient: *mut f32, n: u32) {
+    follow();
     let Some(quad) = thread::index_1d_below(n / 4) else { return };
     let at = quad as usize * 4;
     // SAFETY: the quad is in both arrays, and this thread's.

@@ -12,7 +12,8 @@
 //! `azero_train_gather` makes a batch's observations of them. One thread, one quad of a pixel.
 
 use super::quad::{line_length, store_quad};
-use super::short::{short_line, store_short};
+use super::short::{Parts, short_line, store_parts};
+use crate::cuda::sync::follow;
 use crate::cuda::{DeviceArgs, kernel, memory, thread};
 use crate::launch::LaunchShape;
 
@@ -160,7 +161,7 @@ impl Quad {
 ///
 /// # Safety
 /// `samples` and `batch` describe valid memory.
-#[kernel(shape = shape(batch.n, cells, planes), max_threads = BLOCK)]
+#[kernel(shape = shape(batch.n, cells, planes).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_gather(
     samples: Samples,
     batch: Batch,
@@ -168,6 +169,7 @@ pub unsafe fn azero_train_gather(
     cells: u32,
     planes: u32,
 ) {
+    follow();
     // SAFETY: as the kernel asks; the quad is this thread's.
     unsafe {
         if let Some(quad) = Quad::gather(&samples, &batch, cells, planes) {
@@ -188,7 +190,7 @@ pub unsafe fn azero_train_gather(
 ///
 /// # Safety
 /// `samples` and `batch` describe valid memory.
-#[kernel(shape = shape(batch.n, cells, planes), max_threads = BLOCK)]
+#[kernel(shape = shape(batch.n, cells, planes).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_gather_short(
     samples: Samples,
     batch: Batch,
@@ -196,12 +198,13 @@ pub unsafe fn azero_train_gather_short(
     cells: u32,
     planes: u32,
 ) {
+    follow();
     // SAFETY: as the kernel asks; the quad is this thread's.
     unsafe {
         if let Some(quad) = Quad::gather(&samples, &batch, cells, planes) {
             let quads = line_length(planes) / 4;
             let at = (quad.at / quads) as usize * short_line(planes) as usize + (quad.at % quads) as usize * 4;
-            store_short(observations, at, quad.values);
+            store_parts(observations, at, Parts::ONE, quad.values);
         }
     }
 }

@@ -1,18 +1,19 @@
-//! What the products of `tile` read and write where a training is in bfloat16.
+//! What the products of `tile` read and write: numbers of single precision in one to three parts of bfloat16, each what the parts before it leave, rounded.
 //!
 //! ```text
-//! values     [n_pixels, short_line(channels)]              bfloat16: inputs of convolutions, and gradients of their outputs
+//! values     [n_parts, n_pixels, short_line(channels)]     bfloat16: inputs of convolutions, and gradients of their outputs; observations are 0 or 1, in one part
 //! weights    [9, n_inputs, n_outputs]                      single precision, as everywhere in this module
-//! filters    [n_outputs, 9, short_line(n_inputs)]          bfloat16: of the way forward
-//! turned     [n_inputs, 9, short_line(n_outputs)]          bfloat16: turned by half a circle, of the way back
-//! parts      [n_parts, n_outputs, 9, columns]              single precision: the gradient of the filters in parts
+//! filters    [n_parts, n_outputs, 9, short_line(n_inputs)] bfloat16: of the way forward
+//! turned     [n_parts, n_inputs, 9, short_line(n_outputs)] bfloat16: turned by half a circle, of the way back
+//! parts      [divisions, n_outputs, 9, columns]            single precision: the gradient of the filters, of each division of the pixels
 //! ```
 //!
 //! The copy engine wants lines of 16 bytes. What lies behind the channels of a line is read by nobody.
 
 use super::quad::{load_quad, store_quad};
 use crate::cuda::memory;
-use crate::cuda::mma::pack_bf16;
+use crate::cuda::mma::{pack_bf16, unpack_bf16};
+use crate::cuda::sync::follow;
 use crate::cuda::{kernel, thread};
 use crate::launch::LaunchShape;
 use crate::unroll::unroll;
@@ -21,22 +22,58 @@ use crate::unroll::unroll;
 pub const BLOCK: u32 = 256;
 /// Taps of a filter.
 const TAPS: u32 = 9;
+/// Most parts of a number: three hold one of single precision.
+pub const MAX_PARTS: u32 = 3;
 
 /// Numbers of a line of `channels` channels in bfloat16: 16 bytes are read at once.
 pub const fn short_line(channels: u32) -> u32 {
     channels.next_multiple_of(8)
 }
 
-/// Rounds four neighbouring values and writes them from element `index` on.
+/// Parts in which numbers are written.
+#[derive(Clone, Copy)]
+pub(super) struct Parts {
+    /// How many.
+    pub n: u32,
+    /// Elements from a part to the next, a multiple of 4.
+    pub stride: usize,
+}
+
+impl Parts {
+    /// One, of numbers that it holds or that are to be rounded.
+    pub const ONE: Self = Self { n: 1, stride: 0 };
+}
+
+/// Writes four neighbouring values from element `index` of each part on.
 ///
 /// # Safety
 /// The array at `base` has them, begins at a multiple of 8 bytes, and nobody else accesses them; `index` is a multiple of 4.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn store_short(base: *mut u16, index: usize, quad: [f32; 4]) {
-    let [low, high] = [pack_bf16(quad[0], quad[1]), pack_bf16(quad[2], quad[3])];
-    // SAFETY: the 8 bytes are the array's, aligned and this thread's, as is asked for.
-    unsafe { memory::store(base.cast::<u64>(), index / 4, u64::from(low) | u64::from(high) << 32) }
+pub(super) unsafe fn store_parts(base: *mut u16, index: usize, parts: Parts, quad: [f32; 4]) {
+    let (mut left, mut index, mut part) = (quad, index, 0);
+    while part < parts.n {
+        let [low, high] = [pack_bf16(left[0], left[1]), pack_bf16(left[2], left[3])];
+        // SAFETY: the 8 bytes are the array's, aligned and this thread's, as is asked for.
+        unsafe { memory::store(base.cast::<u64>(), index / 4, u64::from(low) | u64::from(high) << 32) };
+        let [[a, b], [c, d]] = [unpack_bf16(low), unpack_bf16(high)];
+        left = [left[0] - a, left[1] - b, left[2] - c, left[3] - d];
+        index += parts.stride;
+        part += 1;
+    }
+}
+
+/// The first parts of four neighbouring values, from element `index` on.
+///
+/// # Safety
+/// The array at `base` has them, begins at a multiple of 8 bytes, and nobody writes it meanwhile; `index` is a multiple of 4.
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn load_short(base: *const u16, index: usize) -> [f32; 4] {
+    // SAFETY: the 8 bytes are the array's and aligned, as is asked for.
+    let both = unsafe { memory::load(base.cast::<u64>(), index / 4) };
+    let [[a, b], [c, d]] = [unpack_bf16(both as u32), unpack_bf16((both >> 32) as u32)];
+    [a, b, c, d]
 }
 
 /// Launch shape of [`azero_train_filters`].
@@ -44,35 +81,39 @@ pub const fn filters_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
     LaunchShape::linear(TAPS * (n_inputs / 4) * (n_outputs / 4), BLOCK)
 }
 
-/// The weights of a convolution of 3 × 3 as filters in bfloat16, for the way forward and for the way back.
+/// The weights of a convolution of 3 × 3 as filters in parts of bfloat16, for the way forward and for the way back.
 ///
 /// * Launch: [`filters_shape`], a thread 4 × 4 weights of a tap, blocks of 256.
 /// * Reads: `weights`.
 /// * Writes: `filters`, `turned`.
 /// * Shared: none.
-/// * Cost: a weight read once and written twice.
+/// * Cost: a weight read once, and each of its parts written twice.
 /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Operands`, which rounds likewise.
 /// * Source: our own: the layout; rounding to nearest, ties to even.
 ///
 /// # Safety
 /// The arrays begin at a multiple of 16 bytes.
 #[kernel(
-    shape = filters_shape(n_inputs, n_outputs),
+    shape = filters_shape(n_inputs, n_outputs).overlapping(),
     max_threads = BLOCK,
-    require = n_inputs >= 4 && n_inputs.is_multiple_of(4) && n_outputs >= 4 && n_outputs.is_multiple_of(4)
+    require = n_inputs >= 4 && n_inputs.is_multiple_of(4) && n_outputs >= 4 && n_outputs.is_multiple_of(4) && (1..=MAX_PARTS).contains(&n_parts)
 )]
 pub unsafe fn azero_train_filters(
     #[len(TAPS * n_inputs * n_outputs)] weights: *const f32,
-    #[len(n_outputs * TAPS * short_line(n_inputs))] filters: *mut u16,
-    #[len(n_inputs * TAPS * short_line(n_outputs))] turned: *mut u16,
+    #[len(n_parts * n_outputs * TAPS * short_line(n_inputs))] filters: *mut u16,
+    #[len(n_parts * n_inputs * TAPS * short_line(n_outputs))] turned: *mut u16,
     n_inputs: u32,
     n_outputs: u32,
+    n_parts: u32,
 ) {
+    follow();
     let (inputs, outputs) = (n_inputs / 4, n_outputs / 4);
     let Some(at) = thread::index_1d_below(TAPS * inputs * outputs) else { return };
     let (output, rest) = (at % outputs * 4, at / outputs);
     let (input, tap) = (rest % inputs * 4, rest / inputs);
     let line = |outer: u32, tap: u32, channels: u32| (outer * TAPS + tap) as usize * short_line(channels) as usize;
+    let parts = |outer: u32, channels: u32| Parts { n: n_parts, stride: line(outer, 0, channels) };
+    let (of_filters, of_turned) = (parts(n_outputs, n_inputs), parts(n_inputs, n_outputs));
     // SAFETY: tap, inputs and outputs exist; what is written is this thread's.
     unsafe {
         let row = |i: u32| {
@@ -82,11 +123,11 @@ pub unsafe fn azero_train_filters(
         let rows = [row(0), row(1), row(2), row(3)];
         unroll!(J in [0, 1, 2, 3] {
             let of_output = [rows[0][J], rows[1][J], rows[2][J], rows[3][J]];
-            store_short(filters, line(output + J as u32, tap, n_inputs) + input as usize, of_output);
+            store_parts(filters, line(output + J as u32, tap, n_inputs) + input as usize, of_filters, of_output);
         });
         unroll!(I in [0, 1, 2, 3] {
             let at = line(input + I as u32, TAPS - 1 - tap, n_outputs) + output as usize;
-            store_short(turned, at, rows[I]);
+            store_parts(turned, at, of_turned, rows[I]);
         });
     }
 }
@@ -96,7 +137,7 @@ pub const fn sum_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
     LaunchShape::linear(TAPS * n_inputs * (n_outputs / 4), BLOCK)
 }
 
-/// Sum over the parts of a gradient of filters, in order, in the layout of the weights.
+/// Sum over the divisions of a gradient of filters, in order, in the layout of the weights.
 ///
 /// * Launch: [`sum_shape`], a thread four outputs of a tap and an input, blocks of 256.
 /// * Reads: `parts`.
@@ -109,7 +150,7 @@ pub const fn sum_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
 /// # Safety
 /// The arrays begin at a multiple of 16 bytes.
 #[kernel(
-    shape = sum_shape(n_inputs, n_outputs),
+    shape = sum_shape(n_inputs, n_outputs).overlapping(),
     max_threads = BLOCK,
     require = n_inputs >= 1 && n_inputs <= columns && n_outputs >= 4 && n_outputs.is_multiple_of(4)
 )]
@@ -121,6 +162,7 @@ pub unsafe fn azero_train_sum_filters(
     n_outputs: u32,
     columns: u32,
 ) {
+    follow();
     let Some(at) = thread::index_1d_below(TAPS * n_inputs * (n_outputs / 4)) else { return };
     let (input, rest) = (at % n_inputs, at / n_inputs);
     let (tap, output) = (rest % TAPS, rest / TAPS * 4);

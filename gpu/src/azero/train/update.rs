@@ -13,6 +13,7 @@
 
 use super::loss::OUTCOME;
 use super::quad::{add, load_quad, store_quad};
+use crate::cuda::sync::follow;
 use crate::cuda::{DeviceArgs, block, kernel, math, memory, shared_array, thread};
 use crate::launch::LaunchShape;
 
@@ -45,7 +46,7 @@ pub const fn n_partial(n: u32) -> u32 {
 /// # Safety
 /// The arrays begin at a multiple of 16 bytes.
 #[kernel(
-    shape = shape(n_weights + n_bias),
+    shape = shape(n_weights + n_bias).overlapping(),
     max_threads = BLOCK,
     require = n_weights.is_multiple_of(4) && n_bias.is_multiple_of(4) && part.is_multiple_of(4) && n_weights + n_bias <= part
 )]
@@ -58,6 +59,7 @@ pub unsafe fn azero_train_sum_parts(
     n_weights: u32,
     n_bias: u32,
 ) {
+    follow();
     let Some(quad) = thread::index_1d_below((n_weights + n_bias) / 4) else { return };
     let at = quad as usize * 4;
     let mut sum = [0.0; 4];
@@ -152,8 +154,9 @@ pub fn stepped(adam: &Adam, rate: &Rate, value: f32, gradient: f32, first: &mut 
 ///
 /// # Safety
 /// After the gradients. `adam` describes valid memory; numbers are multiples of 4.
-#[kernel(shape = shape(adam.n), max_threads = BLOCK)]
+#[kernel(shape = shape(adam.n).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_adam(adam: Adam) {
+    follow();
     let scratch = shared_array![f32; WARPS];
     let at = (thread::block_idx_x() * BLOCK + thread::thread_idx_x()) * 4;
     let (mut squares, mut decayed) = (0.0, 0.0);
@@ -256,8 +259,9 @@ pub const fn finish_shape() -> LaunchShape {
 ///
 /// # Safety
 /// Last of the step. `finish` describes valid memory.
-#[kernel(shape = finish_shape(), max_threads = BLOCK)]
+#[kernel(shape = finish_shape().overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_finish(finish: Finish) {
+    follow();
     let scratch = shared_array![f32; WARPS];
     let me = thread::thread_idx_x();
     let mut sums = [0.0; 5];

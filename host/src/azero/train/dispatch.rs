@@ -16,7 +16,7 @@ pub(in crate::azero) fn choose(device: &Device, options: &Options) -> Result<Eng
         precision if engine == Engine::Cpu => Err(Error::option("precision", precision, "f32 on the cpu back end")),
         precision if tile::Engine::convolves(device, precision)? => Ok(engine),
         precision => {
-            let allowed = format!("f32 on {}; bf16 on GPUs of compute capability 9.0", device.name());
+            let allowed = format!("f32 on {}; tf32 and bf16 on GPUs of compute capability 9.0", device.name());
             Err(Error::option("precision", precision, allowed))
         }
     }
@@ -49,11 +49,16 @@ pub(super) fn open(device: &Device, engine: Engine, setup: Setup) -> Result<Box<
 /// Memory of a training, without the networks on the host.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for a network or a batch that its kernels do not support.
-pub(super) fn memory(engine: Engine, shape: NetworkShape, samples: &Samples, options: &Options) -> Result<Memory> {
+/// [`Error::Shape`](crate::Error::Shape) for a network or a batch that its kernels do not support; errors of the device.
+pub(super) fn memory(
+    (device, engine): (&Device, Engine),
+    shape: NetworkShape,
+    samples: &Samples,
+    options: &Options,
+) -> Result<Memory> {
     match engine {
         Engine::Cpu => Ok(cpu::memory(shape, options.batch)),
-        _ => device::memory(shape, samples, options),
+        _ => device::memory(device, shape, samples, options),
     }
 }
 

@@ -50,9 +50,9 @@
 //!
 //! Norms take mean and variance of the batch, and their running statistics follow as libtorch's do. `w` are the weights of convolutions and linear layers
 //! (OpenSpiel decays the norms' factors too). A convolution's bias before a norm has gradient 0 and stays: the norm takes the mean away, and the bias with
-//! it. On a GPU and thread by thread a step is one recorded graph of kernels in single precision ([`warpplay_gpu::azero::train`]); on the CPU the plain
-//! program trains. With [`Options::precision`] bf16 what the convolutions of 3 × 3 read, forward and backward, is rounded to bfloat16, and tensor cores multiply it
-//! ([`tile`](crate::tile)); sums, weights, norms, heads, losses and Adam stay in single precision. The same back end gives the same bits every time, also when a training is stopped and resumed; two back ends differ by rounding.
+//! it. On a GPU and thread by thread a step is one recorded graph of kernels ([`warpplay_gpu::azero::train`]); on the CPU the plain
+//! program trains. On compute capability 9.0 and thread by thread tensor cores multiply what the convolutions of 3 × 3 read, forward and backward ([`tile`](crate::tile)): [`Options::precision`] says in how many parts of bfloat16, three in f32, two in tf32 and
+//! one in bf16. Other GPUs multiply f32 as it is. Sums, weights, norms, heads, losses and Adam stay in single precision. The same back end gives the same bits every time, also when a training is stopped and resumed; two back ends differ by rounding.
 //!
 //! # Paper
 //! Silver et al., "Mastering the game of Go without human knowledge", 2017; OpenSpiel's `alpha_zero_torch`.

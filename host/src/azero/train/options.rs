@@ -17,7 +17,7 @@ named! {
     /// [`Engine::Cpu`] on the CPU back end, else [`Engine::Device`].
     #[default]
     Auto = "auto",
-    /// Kernels in single precision; each step is one recorded graph.
+    /// Kernels; each step is one recorded graph.
     Device = "device" | "kernels",
     /// No kernels: the plain implementation, on the CPU back end only.
     Cpu = "cpu" | "plain",
@@ -51,7 +51,8 @@ pub struct Options {
     pub validation: f64,
     /// Seed of the order of positions and of the choice of games for validation; default 1.
     pub seed: u64,
-    /// Arithmetic of the convolutions of 3 × 3, forward and backward: f32, or bf16 on devices of compute capability 9.0 and under simt. Default f32. Sums, weights, norms, heads and Adam are in f32 in both.
+    /// Arithmetic of the convolutions of 3 × 3, forward and backward: f32, or tf32 or bf16 on devices of compute capability 9.0 and under simt. Default f32. There tensor cores multiply numbers in parts of bfloat16: f32 has three, 24 bits, tf32 two, 16 bits, bf16 one, 8 bits. Sums,
+    /// weights, norms, heads and Adam are in f32 in all of them.
     pub precision: Precision,
     /// The implementation that trains; default [`Engine::Auto`].
     pub engine: Engine,
@@ -95,8 +96,8 @@ impl Options {
         if self.steps == Some(0) {
             return Err(Error::option("steps", 0, "at least 1"));
         }
-        if !matches!(self.precision, Precision::F32 | Precision::Bf16) {
-            return Err(Error::option("precision", self.precision, "f32 or bf16"));
+        if !matches!(self.precision, Precision::F32 | Precision::Tf32 | Precision::Bf16) {
+            return Err(Error::option("precision", self.precision, "f32, tf32 or bf16"));
         }
         within("learning_rate", self.learning_rate, "above 0", self.learning_rate > 0.0)?;
         within("weight_decay", self.weight_decay, "at least 0", self.weight_decay >= 0.0)?;

@@ -74,7 +74,7 @@ impl TrainerBuilder {
         beta2: f64,
         /// The term that Adam adds to the root. Default 1e-8.
         epsilon: f64,
-        /// Arithmetic of the convolutions of 3 × 3: f32 or bf16, as [`Options::precision`] says. Default f32.
+        /// Arithmetic of the convolutions of 3 × 3: f32, tf32 or bf16, as [`Options::precision`] says. Default f32.
         precision: Precision,
         /// The implementation that trains. Default [`Engine::Auto`].
         engine: Engine,
@@ -103,7 +103,7 @@ impl TrainerBuilder {
     /// [`Error::Option`] for an option that is not allowed; [`Error::Shape`] for a network or a batch that the kernels do not support.
     pub fn memory_needed(&self, device: &Device) -> Result<Memory> {
         let options = self.settled()?;
-        memory(dispatch::choose(device, &options)?, &self.network, &self.samples, &options)
+        memory((device, dispatch::choose(device, &options)?), &self.network, &self.samples, &options)
     }
 
     /// The options of the training: those that the caller set, and otherwise the checkpoint's, if there is one.
@@ -152,7 +152,7 @@ impl TrainerBuilder {
                 format!("at most the {} training positions", train.len()),
             ));
         }
-        let memory = memory(chosen, network, &samples, &options)?;
+        let memory = memory((device, chosen), network, &samples, &options)?;
         device.expect_memory(&memory)?;
         let setup = Setup { options: options.clone(), samples, state: numbers };
         let engine = dispatch::open(device, chosen, setup)?;
@@ -162,11 +162,11 @@ impl TrainerBuilder {
 }
 
 /// Memory of a training.
-fn memory(engine: Engine, network: &Network, samples: &Samples, options: &Options) -> Result<Memory> {
+fn memory(on: (&Device, Engine), network: &Network, samples: &Samples, options: &Options) -> Result<Memory> {
     let shape = network.shape();
     // The engine's pattern of the network, and the state before an epoch: parameters and two moments.
     let networks = 4 * 4 * n_values(shape);
-    Ok(dispatch::memory(engine, shape, samples, options)?.on_host("networks", networks))
+    Ok(dispatch::memory(on, shape, samples, options)?.on_host("networks", networks))
 }
 
 /// Checks that all parameters are finite.

@@ -60,7 +60,7 @@ impl SampleArrays {
 struct Activations {
     /// Without those of `short`.
     observations: Buffer<f32>,
-    /// Of each block, `[pixels, channels]`: before its norm, and after its ReLU.
+    /// Of each block, `[pixels, channels]`: before its norm, and after its ReLU, of those whose output somebody [reads](Plan::keeps_output) so.
     before: Vec<Buffer<f32>>,
     after: Vec<Buffer<f32>>,
     hidden: Buffer<f32>,
@@ -94,7 +94,7 @@ pub(super) struct Arrays {
     pub running: Buffer<f32>,
     pub moments: Buffer<f32>,
     activations: Activations,
-    /// Operands in bfloat16, if the plan's convolutions have such.
+    /// Operands in parts of bfloat16, if the plan's convolutions have such.
     pub short: Option<Short>,
     norm_parts: Buffer<f32>,
     parts: Buffer<f32>,
@@ -120,12 +120,14 @@ impl Arrays {
         let pixels = batch * plan.shape.cells() as u64;
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
         let blocks: u64 = plan.norms.iter().map(|norm| line(norm.channels)).sum();
+        let kept = (0..plan.n_blocks()).filter(|&block| plan.keeps_output(block));
+        let kept: u64 = kept.map(|block| line(plan.norms[block].channels)).sum();
         let head = line(value_filters.max(policy_filters));
-        let (single, short) = match plan.in_tiles {
+        let (single, short) = match plan.parts.is_some() {
             true => (head, Short::bytes(plan)),
             false => (line(planes) + u64::from(most), 0),
         };
-        let board = single + 2 * blocks + head + 2 * line(width);
+        let board = single + blocks + kept + head + 2 * line(width);
         let vectors = 2 * (line(value_hidden) + line(1) + line(actions));
         let norm_parts = 2 * u64::from(norm::n_parts(pixels as u32)) * u64::from(most);
         let sums = norm_parts + plan.n_part_values as u64 + u64::from(update::n_partial(plan.n_values));
@@ -144,14 +146,17 @@ impl Arrays {
         let batch = plan.batch as usize;
         let pixels = batch * plan.shape.cells();
         let lines = |n: usize, channels: u32| stream.alloc::<f32>(n * line_length(channels) as usize);
-        let blocks = || plan.norms.iter().map(|norm| lines(pixels, norm.channels)).collect::<Result<Vec<_>>>();
+        let before = plan.norms.iter().map(|norm| lines(pixels, norm.channels)).collect::<Result<_>>()?;
+        let kept = |block| if plan.keeps_output(block) { pixels } else { 0 };
+        let after = plan.norms.iter().enumerate().map(|(block, norm)| lines(kept(block), norm.channels));
+        let after = after.collect::<Result<_>>()?;
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
         let head = plan.shape.value_filters.max(plan.shape.policy_filters);
-        let (observations, by_before) = if plan.in_tiles { (0, head) } else { (plan.shape.planes, most) };
+        let (observations, by_before) = if plan.parts.is_some() { (0, head) } else { (plan.shape.planes, most) };
         let activations = Activations {
             observations: lines(pixels, observations)?,
-            before: blocks()?,
-            after: blocks()?,
+            before,
+            after,
             hidden: lines(batch, plan.shape.value_hidden)?,
             value: lines(batch, 1)?,
             logits: lines(batch, plan.shape.actions)?,
@@ -171,7 +176,7 @@ impl Arrays {
             running: stream.alloc(plan.n_running as usize)?,
             moments: stream.alloc(plan.n_running as usize)?,
             activations,
-            short: plan.in_tiles.then(|| Short::new(stream, &plan)).transpose()?,
+            short: plan.parts.map(|parts| Short::new(stream, &plan, parts)).transpose()?,
             norm_parts: stream.alloc(2 * norm::n_parts(pixels as u32) as usize * most as usize)?,
             parts: stream.alloc(plan.n_part_values)?,
             outcomes: stream.alloc(batch * OUTCOME)?,
@@ -328,12 +333,12 @@ impl Kernels {
         unsafe { stream.run_unchecked(&self.set.azero_train_loss, (loss,)) }
     }
 
-    /// The filters in bfloat16, where convolutions read such.
+    /// The filters in parts of bfloat16, where convolutions read such.
     fn filters(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
-        let Some(Short { filters, turned, .. }) = &mut arrays.short else { return Ok(()) };
+        let Some(Short { filters, turned, parts, .. }) = &mut arrays.short else { return Ok(()) };
         for (plan, (filters, turned)) in arrays.plan.products.iter().zip(filters.iter_mut().zip(turned)) {
             let weights = from(&arrays.parameters, plan.weights);
-            let arguments = (weights, filters, turned, plan.n_inputs, plan.n_outputs);
+            let arguments = (weights, filters, turned, plan.n_inputs, plan.n_outputs, *parts);
             // SAFETY: the plan's arrays begin at multiples of 4, and buffers at multiples of 16 bytes.
             unsafe { stream.run_unchecked(&self.set.azero_train_filters, arguments)? };
         }
@@ -435,7 +440,7 @@ impl Kernels {
     }
 }
 
-/// The gradient of a block's inputs, in bfloat16. A result is not added to in place: it goes where nothing is needed any more, and has its number from then on.
+/// The gradient of a block's inputs, by `tile`. A result is not added to in place: it goes where nothing is needed any more, and has its number from then on.
 fn tile_inputs(
     stream: &Stream,
     tiles: &Tiles,
@@ -626,7 +631,7 @@ impl NormOf {
         let (weight_gradient, bias_gradient) = gradients.split_at((bias - weight) as usize);
         NormArgs {
             input: before[self.block].view(),
-            output: after[0].view_mut(),
+            output: if arrays.plan.keeps_output(self.block) { after[0].view_mut() } else { InOut::none() },
             residual: self.residual.map_or(In::none(), |block| earlier[block].view()),
             weight: from(&arrays.parameters, weight),
             bias: from(&arrays.parameters, bias),
@@ -644,6 +649,8 @@ impl NormOf {
             momentum: self.momentum,
             epsilon: NORM_EPSILON as f32,
             keep: u32::from(self.keep),
+            short_parts: arrays.plan.parts.unwrap_or(1),
+            short_pixels: arrays.plan.pixels(),
             reserved: 0,
         }
     }

@@ -17,14 +17,19 @@ use super::{Setup, Train};
 use crate::azero::train::step::{Numbers, StepReport};
 use crate::azero::train::{Options, Samples};
 use crate::azero::{Network, NetworkShape};
-use crate::{Device, Error, Graph, Memory, Result, Stream};
+use crate::{Device, Error, Graph, Memory, Precision, Result, Stream, tile};
 
 /// Memory that it takes, including all positions.
 ///
 /// # Errors
-/// [`Error::Shape`] for a network or a batch that the kernels do not support.
-pub(in crate::azero::train) fn memory(shape: NetworkShape, samples: &Samples, options: &Options) -> Result<Memory> {
-    let plan = Plan::new(shape, options.batch, options.precision)?;
+/// [`Error::Shape`] for a network or a batch that the kernels do not support; errors of the device.
+pub(in crate::azero::train) fn memory(
+    device: &Device,
+    shape: NetworkShape,
+    samples: &Samples,
+    options: &Options,
+) -> Result<Memory> {
+    let plan = Plan::new(shape, options.batch, parts(device, options.precision)?)?;
     Ok(Arrays::memory(&plan, samples))
 }
 
@@ -35,13 +40,23 @@ pub(in crate::azero::train) fn memory(shape: NetworkShape, samples: &Samples, op
 pub(in crate::azero::train) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, samples, state } = setup;
     let stream = device.stream()?;
-    let plan = Plan::new(state.network.shape(), options.batch, options.precision)?;
+    let plan = Plan::new(state.network.shape(), options.batch, parts(device, options.precision)?)?;
     let arrays = Arrays::new(&stream, plan, &samples, &options)?;
     let kernels = Kernels::load(&stream, &arrays)?;
     let mut engine =
         DeviceEngine { graph: None, arrays, kernels, stream, options, samples, like: state.network.clone() };
     engine.set_state(&state)?;
     Ok(Box::new(engine))
+}
+
+/// Parts of bfloat16 in which convolutions multiply numbers of a precision on a device; `None` for kernels of their own, which multiply f32 as it is.
+fn parts(device: &Device, precision: Precision) -> Result<Option<u32>> {
+    let has_tiles = tile::Engine::convolves(device, Precision::Bf16)?;
+    Ok(match precision {
+        Precision::Bf16 => Some(1),
+        Precision::Tf32 => Some(2),
+        _ => has_tiles.then_some(3),
+    })
 }
 
 struct DeviceEngine {

@@ -7,7 +7,7 @@ use warpplay_gpu::tile::images::COLUMNS;
 use crate::azero::NetworkShape;
 use crate::azero::network::{Network, Norm};
 use crate::tile::core::MAX_SIZE;
-use crate::{Error, Precision, Result};
+use crate::{Error, Result};
 
 /// Maximum number of steps between two synchronisations with the device.
 pub(in crate::azero::train) const STEPS_AT_ONCE: usize = 64;
@@ -109,8 +109,8 @@ pub(super) struct Plan {
     pub shape: NetworkShape,
     /// Positions of a step.
     pub batch: u32,
-    /// Whether convolutions of 3 × 3 are those of `tile`, in bfloat16.
-    pub in_tiles: bool,
+    /// Where convolutions of 3 × 3 are those of `tile`, the parts of bfloat16 in which their numbers are.
+    pub parts: Option<u32>,
     pub products: Vec<ProductPlan>,
     pub norms: Vec<NormPlan>,
     /// Number of parameters, and number of those with the L2 term, which come first.
@@ -148,12 +148,12 @@ fn layers(shape: NetworkShape) -> Vec<Layer> {
 impl Plan {
     /// # Errors
     /// [`Error::Shape`] for a network and a batch that the kernels' 32-bit offsets cannot hold.
-    pub fn new(shape: NetworkShape, batch: u32, precision: Precision) -> Result<Self> {
+    pub fn new(shape: NetworkShape, batch: u32, parts: Option<u32>) -> Result<Self> {
         let pixels = u64::from(batch) * shape.cells() as u64;
-        let in_tiles = precision == Precision::Bf16;
+        let in_tiles = parts.is_some();
         let most = if in_tiles { MAX_SIZE } else { 1 << 30 };
         if pixels > most.into() {
-            return Err(Error::shape("squares of a batch", format!("at most {most} in {precision}"), pixels));
+            return Err(Error::shape("squares of a batch", format!("at most {most}"), pixels));
         }
         let layers = layers(shape);
         for layer in &layers {
@@ -193,12 +193,23 @@ impl Plan {
         }
         let n_part_values = products.iter().map(ProductPlan::parts_values).max().unwrap_or(0);
         let (n_values, n_decayed) = (offset as u32, n_decayed as u32);
-        Ok(Self { shape, batch, in_tiles, products, norms, n_values, n_decayed, n_running: running, n_part_values })
+        Ok(Self { shape, batch, parts, products, norms, n_values, n_decayed, n_running: running, n_part_values })
+    }
+
+    /// Squares of a batch.
+    pub fn pixels(&self) -> u32 {
+        self.batch * self.shape.cells() as u32
     }
 
     /// Number of blocks of convolution, norm and ReLU; the last two belong to the heads.
     pub fn n_blocks(&self) -> usize {
         self.norms.len()
+    }
+
+    /// Whether the outputs of a block are held in single precision: where they are not in parts alone, but a residual or read by the heads.
+    pub fn keeps_output(&self, block: usize) -> bool {
+        let last = self.n_blocks() - 3;
+        self.parts.is_none() || block >= last || block.is_multiple_of(2)
     }
 
     /// Parameters and running statistics of a network in the device's layout.
@@ -364,7 +375,7 @@ mod tests {
             ..NetworkShape::default()
         };
         let network = Network::seeded(shape, 5).unwrap().with_meaning(ObservationLayout::Legacy, ValueOf::Mover);
-        let plan = Plan::new(shape, 9, Precision::F32).unwrap();
+        let plan = Plan::new(shape, 9, None).unwrap();
         let (values, running) = plan.to_device(&network);
         assert_eq!(plan.to_network(&network, &values, Some(&running)), network);
         let filled = values.iter().chain(&running).filter(|value| **value != 0.0).count();
@@ -377,8 +388,8 @@ mod tests {
     #[test]
     fn the_default_networks_torso_has_large_tiles_and_all_parts_are_covered() {
         for batch in [2, 16, 100, 1024, 8192] {
-            for precision in [Precision::F32, Precision::Bf16] {
-                let plan = Plan::new(NetworkShape::default(), batch, precision).unwrap();
+            for parts in [None, Some(3), Some(1)] {
+                let plan = Plan::new(NetworkShape::default(), batch, parts).unwrap();
                 assert!(batch < 16 || plan.products[1].forward == LARGE && plan.products[1].gradient == LARGE);
                 for product in &plan.products {
                     let pixels = batch * if product.with_bias { 1 } else { 64 };

@@ -1,4 +1,4 @@
-//! The convolutions of 3 × 3 in bfloat16, by [`tile`](crate::tile): of the input and the torso, forward, backward and the gradients of their filters.
+//! The convolutions of 3 × 3 by [`tile`](crate::tile), of numbers in parts of bfloat16: of the input and the torso, forward, backward and the gradients of their filters.
 
 use warpplay_gpu::azero::train::short::short_line;
 use warpplay_gpu::cuda::tensor_map::TensorMap;
@@ -12,8 +12,11 @@ use crate::{Buffer, In, InOut, Precision, Result, Stream};
 const SIDE: u32 = 3;
 const TAPS: u32 = SIDE * SIDE;
 
-/// What the convolutions read, in bfloat16.
+/// What the convolutions read, in parts of bfloat16.
 pub(super) struct Short {
+    /// Parts of a number.
+    pub parts: u32,
+    /// In one part: they are 0 or 1.
     pub observations: Buffer<u16>,
     /// Outputs of the blocks before the last of the torso.
     pub after: Vec<Buffer<u16>>,
@@ -24,7 +27,7 @@ pub(super) struct Short {
     pub turned: Vec<Buffer<u16>>,
 }
 
-/// Values of the filters of a convolution from lines of `channels` to `outputs`.
+/// Values of a part of the filters of a convolution from lines of `channels` to `outputs`.
 const fn filter_values(channels: u32, outputs: u32) -> usize {
     outputs as usize * (TAPS * short_line(channels)) as usize
 }
@@ -36,23 +39,25 @@ impl Short {
         let pixels = plan.batch as usize * plan.shape.cells();
         let line = |channels: u32| short_line(channels) as usize;
         let width = convs.iter().map(|conv| line(conv.n_outputs)).max().unwrap_or(0);
-        let values = pixels * (line(plan.shape.planes) + convs.len() * width);
+        let parts = plan.parts.unwrap_or(1) as usize;
+        let values = pixels * (line(plan.shape.planes) + parts * convs.len() * width);
         let filters = |conv: &ProductPlan| {
             filter_values(conv.n_inputs, conv.n_outputs) + filter_values(conv.n_outputs, conv.n_inputs)
         };
         let filters: usize = convs.iter().map(filters).sum();
-        // Of two ways for each, and of one back for all but the first.
-        let maps = (3 * convs.len() - 1) * 2 * size_of::<TensorMap>();
-        (2 * (values + filters) + maps) as u64
+        // Of two ways for each, and of one back for all but the first; observations have one part.
+        let maps = 2 * (1 + parts * 3 * (convs.len() - 1) + 1) * size_of::<TensorMap>();
+        (2 * (values + parts * filters) + maps) as u64
     }
 
-    pub fn new(stream: &Stream, plan: &Plan) -> Result<Self> {
+    pub fn new(stream: &Stream, plan: &Plan, parts: u32) -> Result<Self> {
         let convs = convolutions(plan);
-        let pixels = plan.batch as usize * plan.shape.cells();
-        let lines = |channels: u32| stream.alloc(pixels * short_line(channels) as usize);
-        let filters = |[channels, outputs]: [u32; 2]| stream.alloc(filter_values(channels, outputs));
+        let (pixels, n) = (plan.pixels() as usize, parts as usize);
+        let lines = |channels: u32| stream.alloc(n * pixels * short_line(channels) as usize);
+        let filters = |[channels, outputs]: [u32; 2]| stream.alloc(n * filter_values(channels, outputs));
         Ok(Self {
-            observations: lines(plan.shape.planes)?,
+            parts,
+            observations: stream.alloc(pixels * short_line(plan.shape.planes) as usize)?,
             after: convs[1..].iter().map(|conv| lines(conv.n_inputs)).collect::<Result<_>>()?,
             by_before: lines(plan.shape.width)?,
             filters: convs.iter().map(|conv| filters([conv.n_inputs, conv.n_outputs])).collect::<Result<_>>()?,
@@ -63,6 +68,11 @@ impl Short {
     /// The inputs of a block.
     pub fn inputs(&self, block: usize) -> &Buffer<u16> {
         if block == 0 { &self.observations } else { &self.after[block - 1] }
+    }
+
+    /// Parts of the inputs of a block.
+    const fn input_parts(&self, block: usize) -> u32 {
+        if block == 0 { 1 } else { self.parts }
     }
 }
 
@@ -125,13 +135,13 @@ impl Tiles {
     pub fn new(stream: &Stream, plan: &Plan, short: &Short) -> Result<Self> {
         let kernels = Kernels::of_images(stream.device(), Precision::Bf16)?;
         let convs = || convolutions(plan).iter().enumerate();
-        let pixels = plan.batch * plan.shape.cells() as u32;
         let forward = convs().map(|(block, conv)| {
-            let shape = convolution(plan, pixels, conv.n_inputs, conv.n_outputs);
+            let parts = [short.input_parts(block), short.parts];
+            let shape = convolution(plan, parts, conv.n_inputs, conv.n_outputs);
             Prepared::new(stream, &kernels, shape, short.inputs(block), &short.filters[block])
         });
         let backward = convs().skip(1).map(|(block, conv)| {
-            let shape = convolution(plan, pixels, conv.n_outputs, conv.n_inputs);
+            let shape = convolution(plan, [short.parts; 2], conv.n_outputs, conv.n_inputs);
             Prepared::new(stream, &kernels, shape, &short.by_before, &short.turned[block])
         });
         let (forward, backward) = (forward.collect::<Result<_>>()?, backward.collect::<Result<_>>()?);
@@ -195,7 +205,8 @@ pub(super) struct FilterGradients {
 impl FilterGradients {
     fn new(stream: &Stream, kernels: &Kernels, plan: &Plan, short: &Short, n: u32) -> Result<Self> {
         let products = convolutions(plan).iter().enumerate().map(|(block, conv)| {
-            let shape = filter_gradient(plan, n * plan.shape.cells() as u32, conv);
+            let parts = [short.parts, short.input_parts(block)];
+            let shape = filter_gradient(plan, n * plan.shape.cells() as u32, parts, conv);
             Prepared::new(stream, kernels, shape, &short.by_before, short.inputs(block))
         });
         Ok(Self { products: products.collect::<Result<_>>()? })
@@ -209,15 +220,21 @@ impl FilterGradients {
     }
 }
 
-/// A convolution of all pixels as a product, from channels to outputs.
-fn convolution(plan: &Plan, pixels: u32, channels: u32, outputs: u32) -> Shape {
+/// Lines of all pixels of a batch.
+fn lines(plan: &Plan, by_depth: bool, channels: u32, parts: u32) -> Lie {
+    Lie::of_lines(by_depth, plan.pixels(), short_line(channels), parts)
+}
+
+/// A convolution of all pixels as a product, from channels to outputs, of inputs and filters in parts.
+fn convolution(plan: &Plan, [inputs, filters]: [u32; 2], channels: u32, outputs: u32) -> Shape {
+    let pixels = plan.pixels();
     Shape {
         m: pixels,
         n: outputs,
         k: channels,
         images: Some(images(plan, channels)),
-        a: Lie::of_lines(false, pixels, short_line(channels), 1),
-        b: Lie::of_lines(false, outputs, TAPS * short_line(channels), 1),
+        a: lines(plan, false, channels, inputs),
+        b: Lie::of_lines(false, outputs, TAPS * short_line(channels), filters),
         c_stride: outputs,
         c_part_stride: u64::from(pixels) * u64::from(outputs),
         mask_stride: outputs,
@@ -226,16 +243,16 @@ fn convolution(plan: &Plan, pixels: u32, channels: u32, outputs: u32) -> Shape {
     }
 }
 
-/// The gradient of a convolution's filters as a product, in the plan's parts.
-fn filter_gradient(plan: &Plan, pixels: u32, conv: &ProductPlan) -> Shape {
+/// The gradient of a convolution's filters as a product, in the plan's parts of the pixels: of gradients and inputs in parts.
+fn filter_gradient(plan: &Plan, pixels: u32, [gradients, inputs]: [u32; 2], conv: &ProductPlan) -> Shape {
     let n = TAPS * conv.tile_columns.unwrap_or(0);
     Shape {
         m: conv.n_outputs,
         n,
         k: pixels,
         images: Some(images(plan, conv.n_inputs)),
-        a: Lie::of_lines(true, pixels, short_line(conv.n_outputs), 1),
-        b: Lie::of_lines(true, pixels, short_line(conv.n_inputs), 1),
+        a: lines(plan, true, conv.n_outputs, gradients),
+        b: lines(plan, true, conv.n_inputs, inputs),
         c_stride: n,
         c_part_stride: u64::from(conv.n_outputs) * u64::from(n),
         mask_stride: n,

@@ -1,4 +1,4 @@
-//! Training with convolutions in bfloat16: against the plain program, resuming, refusals.
+//! Training with convolutions in tf32 and bf16: against the plain program, resuming, refusals.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -14,8 +14,27 @@ use warpplay_tests::tolerance::{Tolerance, close};
 
 use crate::train::{GRADIENT_SHARE, Position, drawn, flat, odd_shape, positions, train, train_rest};
 
-/// Largest relative error of a number that is rounded to bfloat16, of 8 significant bits.
-const ROUNDING: f64 = 1.0 / 512.0;
+/// A precision of convolutions.
+#[derive(Clone, Copy, Debug)]
+struct Short {
+    precision: Precision,
+    /// Largest relative error of a number.
+    rounding: f64,
+    /// What the plain program's convolutions are to read.
+    operands: Operands,
+    /// By which share of its length an operand of the plain program is another one.
+    apart: f64,
+}
+
+/// bfloat16 has 8 significant bits. Kernels and plain program round the same numbers, but sums of single precision, off by 2⁻²⁰ of their size, may lie on the other side of the middle between two numbers of 8 bits, 2⁻⁸ apart:
+/// 2⁻¹¹ of them, so that an operand's length is off by 2⁻⁸ times the root of that, below 2⁻¹³.
+const BF16: Short =
+    Short { precision: Precision::Bf16, rounding: 1.0 / 512.0, operands: Operands::Bfloat16, apart: 1.0 / 8192.0 };
+/// In tf32 a number has two parts of bfloat16, each of which leaves at most 2⁻⁹: together 2⁻¹⁸, and the product of two second parts, which is left out, is as small. So a product is off by three times that, and sums by 2⁻²⁰, together
+/// less than 2⁻¹⁶; a number alone with its part of what is left out by less than 2⁻¹⁷.
+const TF32: Short =
+    Short { precision: Precision::Tf32, rounding: 1.0 / 131_072.0, operands: Operands::Exact, apart: 1.0 / 65_536.0 };
+const ALL: [Short; 2] = [TF32, BF16];
 
 /// The devices that have such convolutions.
 fn devices() -> Vec<Device> {
@@ -64,7 +83,7 @@ fn with_short_filters(network: &Network) -> Network {
 }
 
 /// Observations are 0 or 1, and the weights of the only convolution have no more bits than bfloat16: forward nothing is rounded, and of the gradients only those before the norm, which the filters' are sums
-/// of. Each of those is off by at most `ROUNDING`, at random; in sums of random terms errors stay the same share of the whole tensor. Twice it leaves room for the sizes of single terms.
+/// of. Each of those is off by at most the precision's rounding, at random; in sums of random terms errors stay the same share of the whole tensor. Twice it leaves room for the sizes of single terms, and all else is single precision.
 #[test]
 fn where_operands_have_few_bits_only_gradients_are_rounded() -> Checked {
     for (shape, batch) in [
@@ -76,8 +95,8 @@ fn where_operands_have_few_bits_only_gradients_are_rounded() -> Checked {
         let network = with_short_filters(&Network::seeded(shape, 3)?);
         let order: Vec<u32> = (0..batch).rev().collect();
         let builder = Trainer::builder(&network, &samples).batch(batch);
-        for device in devices() {
-            let mut trainer = builder.clone().precision(Precision::Bf16).build(&device)?;
+        for (device, short) in devices().into_iter().flat_map(|device| ALL.map(|short| (device.clone(), short))) {
+            let mut trainer = builder.clone().precision(short.precision).build(&device)?;
             for n in [batch as usize, batch as usize / 2] {
                 let expected = builder.clone().build(&Device::cpu())?.gradient(&order[..n])?;
                 let found = trainer.gradient(&order[..n])?;
@@ -85,8 +104,9 @@ fn where_operands_have_few_bits_only_gradients_are_rounded() -> Checked {
                     if name.contains("input_conv") && name.ends_with("weight") {
                         let distance = apart(&found, &expected);
                         assert!(
-                            distance > 0.0 && distance < 2.0 * ROUNDING,
-                            "{name}, {n} positions on {device}: {distance}"
+                            distance > 0.0 && distance < 2.0 * short.rounding + GRADIENT_SHARE,
+                            "{name}, {n} positions on {device} in {}: {distance}",
+                            short.precision
                         );
                         continue;
                     }
@@ -99,8 +119,8 @@ fn where_operands_have_few_bits_only_gradients_are_rounded() -> Checked {
     Ok(())
 }
 
-/// The gradient in double precision of operands that are rounded, tensor by tensor.
-fn reference(network: &Network, positions: &[&Position]) -> Vec<(String, Vec<f64>)> {
+/// The gradient in double precision of such operands, tensor by tensor.
+fn reference(network: &Network, positions: &[&Position], operands: Operands) -> Vec<(String, Vec<f64>)> {
     let NetworkShape { rows, columns, planes, width, depth, value_filters, value_hidden, policy_filters, actions } =
         network.shape();
     let [rows, columns, planes, width, depth, value_filters, value_hidden, policy_filters, actions] =
@@ -123,31 +143,33 @@ fn reference(network: &Network, positions: &[&Position]) -> Vec<(String, Vec<f64
     }
     let results: Vec<f64> = positions.iter().map(|position| position.value).collect();
     let batch = Batch { observations: &observations, masks: &masks, shares: &shares, results: &results };
-    let settings = Settings { weight_decay: 0.0, operands: Operands::Bfloat16, ..Settings::default() };
+    let settings = Settings { weight_decay: 0.0, operands, ..Settings::default() };
     let gradient = network.gradient::<twin::Parallel>(batch, &settings).network;
     gradient.tensors.into_iter().map(|tensor| (tensor.name, tensor.values)).collect()
 }
 
-/// The share of a tensor's length that its gradient may be off by from the reference's, with `convolutions` convolutions of 3 × 3.
+/// The share of a tensor's length that its gradient may be off by from the reference's, with `convolutions` convolutions of 3 × 3 whose operands are off by `e`.
 ///
-/// Both round the same operands, but sums of single precision, off by 2⁻²⁰ of their size, may lie on the other side of the middle between two numbers of 8 bits, 2⁻⁸ apart: 2⁻¹¹ of them, so that an operand's length is off
-/// by 2⁻⁸ times the root of that, `e`, below 2⁻¹³. Norms keep shares, and convolutions add them. A rectifier whose input is nearer to 0 than that passes a gradient or keeps it back, wrongly: `0.8 e` of them, as of normal numbers,
+/// Norms keep shares, and convolutions add them. A rectifier whose input is nearer to 0 than that passes a gradient or keeps it back, wrongly: `0.8 e` of them, as of normal numbers,
 /// of which each is off by all of its size, so that the length is off by the root of that share. Rectifiers behind each other add squares.
-fn share(convolutions: u32) -> f64 {
-    let e = 1.0 / 8192.0;
+fn share(convolutions: u32, e: f64) -> f64 {
     let flipped: f64 = (1..=convolutions + 1).map(|n| 0.8 * e * f64::from(n)).sum();
     flipped.sqrt() + e * f64::from(2 * convolutions + 1)
 }
 
 fn gradients_agree(shape: NetworkShape, batch: u32, seed: u64) -> Checked {
+    ALL.into_iter().try_for_each(|short| gradients_agree_in(short, shape, batch, seed))
+}
+
+fn gradients_agree_in(short: Short, shape: NetworkShape, batch: u32, seed: u64) -> Checked {
     let (samples, drawn) = (positions(shape, batch.into(), seed), drawn(shape, batch.into(), seed));
     let network = Network::seeded(shape, 3)?;
     let order: Vec<u32> = (0..batch).rev().collect();
-    let builder = Trainer::builder(&network, &samples).batch(batch).precision(Precision::Bf16);
-    let bound = share(1 + 2 * shape.depth);
+    let builder = Trainer::builder(&network, &samples).batch(batch).precision(short.precision);
+    let bound = share(1 + 2 * shape.depth, short.apart);
     for n in [batch as usize, batch as usize / 2] {
         let of: Vec<&Position> = order[..n].iter().map(|&number| &drawn[number as usize]).collect();
-        let expected = reference(&network, &of);
+        let expected = reference(&network, &of, short.operands);
         for device in devices() {
             let mut trainer = builder.clone().build(&device)?;
             let before = trainer.network()?;
@@ -166,7 +188,7 @@ fn gradients_agree(shape: NetworkShape, batch: u32, seed: u64) -> Checked {
                 }
             });
             let most = apart_in.iter().max_by(|a, b| a.0.total_cmp(&b.0)).expect("a tensor");
-            assert!(most.0 < bound, "{n} positions on {device}: bound {bound}, {apart_in:?}");
+            assert!(most.0 < bound, "{n} positions on {device} in {}: bound {bound}, {apart_in:?}", short.precision);
             assert_eq!(trainer.gradient(&order[..n])?, found, "the same bits again");
             assert_eq!(trainer.network()?, before, "nothing changed");
         }
@@ -187,7 +209,7 @@ fn gradients_of_wide_networks_agree_with_the_reference() -> Checked {
     gradients_agree(shape, 8, 4)
 }
 
-/// The losses of a network are those of the plain program but for what convolutions round: the outputs of each are off by twice `ROUNDING` of their sizes, and so are logits, whose sizes here are about 1; a loss is off by
+/// The losses of a network are those of the plain program but for what convolutions round: the outputs of each are off by twice the precision's rounding of their sizes, and so are logits, whose sizes here are about 1; a loss is off by
 /// no more than its logits.
 #[test]
 fn a_few_steps_go_the_way_of_the_plain_program() -> Checked {
@@ -197,10 +219,10 @@ fn a_few_steps_go_the_way_of_the_plain_program() -> Checked {
     let network = Network::seeded(shape, 8)?;
     let builder = Trainer::builder(&network, &samples).options(options);
     let expected = train(&mut builder.clone().build(&Device::cpu())?)?;
-    let off = 2.0 * ROUNDING * f64::from(1 + 2 * shape.depth);
     let all: Vec<u32> = (0..24).collect();
-    for device in devices() {
-        let mut trainer = builder.clone().precision(Precision::Bf16).build(&device)?;
+    for (device, short) in devices().into_iter().flat_map(|device| ALL.map(|short| (device.clone(), short))) {
+        let off = 2.0 * short.rounding * f64::from(1 + 2 * shape.depth);
+        let mut trainer = builder.clone().precision(short.precision).build(&device)?;
         let found = train(&mut trainer)?;
         let losses = |step: &StepReport| [step.policy_loss, step.value_loss];
         close("first report", &losses(&found[0]), &losses(&expected[0]), Tolerance { abs: off, rel: off });
@@ -230,9 +252,9 @@ fn a_handful_of_positions_is_learned_by_heart() -> Checked {
     let all = [0, 1, 2, 3, 4, 5];
     for device in devices() {
         let epochs = if device.backend() == Backend::Simt { 30 } else { 120 };
-        let of = |precision| -> Result<[f64; 2], warpplay::Error> {
+        let of = |device: &Device, precision| -> Result<[f64; 2], warpplay::Error> {
             let builder = Trainer::builder(&network, &samples).batch(6).learning_rate(0.02).weight_decay(0.0);
-            let mut trainer = builder.momentum(0.5).precision(precision).epochs(epochs).build(&device)?;
+            let mut trainer = builder.momentum(0.5).precision(precision).epochs(epochs).build(device)?;
             train_rest(&mut trainer);
             let last = trainer.epochs().last().expect("an epoch").train;
             // What inference sees is nearly that: the running statistics have followed.
@@ -241,9 +263,13 @@ fn a_handful_of_positions_is_learned_by_heart() -> Checked {
             let first = trainer.epochs()[0].train;
             Ok([first, last].map(|losses| losses.policy_loss + losses.value_loss))
         };
-        let ([first, single], [_, short]) = (of(Precision::F32)?, of(Precision::Bf16)?);
-        // Both come most of the way down; the shares of visits have an entropy that stays.
-        assert!(single < first && first - short > 0.9 * (first - single), "{device}: {first}, {single}, {short}");
+        let [first, single] = of(&Device::cpu(), Precision::F32)?;
+        for Short { precision, .. } in ALL {
+            let [_, short] = of(&device, precision)?;
+            // Both come most of the way down; the shares of visits have an entropy that stays.
+            let is_down = single < first && first - short > 0.9 * (first - single);
+            assert!(is_down, "{device} in {precision}: {first}, {single}, {short}");
+        }
     }
     Ok(())
 }
@@ -253,7 +279,7 @@ fn stopped_and_resumed_gives_the_same_bits() -> Checked {
     let shape = NetworkShape { depth: 1, ..odd_shape() };
     let samples = positions(shape, 45, 6);
     let folder = tempfile::tempdir().expect("a folder");
-    let options = Options { batch: 6, epochs: 3, validation: 0.2, precision: Precision::Bf16, ..Options::default() };
+    let options = Options { batch: 6, epochs: 3, validation: 0.2, precision: Precision::Tf32, ..Options::default() };
     let network = Network::seeded(shape, 1)?;
     let builder = Trainer::builder(&network, &samples).options(options);
     for device in devices() {
@@ -274,14 +300,14 @@ fn stopped_and_resumed_gives_the_same_bits() -> Checked {
         first.checkpoint()?.save(&path)?;
         // The precision is the checkpoint's.
         let mut second = Trainer::builder(&network, &samples).resume(Checkpoint::load(&path)?).build(&device)?;
-        assert_eq!(second.options().precision, Precision::Bf16);
+        assert_eq!(second.options().precision, Precision::Tf32);
         train_rest(&mut second);
         let resumed = second.checkpoint()?;
         assert_eq!(resumed.network(), whole.network(), "{device}");
         assert_eq!(resumed.epochs()[2].validation, whole.epochs()[2].validation, "{device}");
         let other = Trainer::builder(&network, &samples).precision(Precision::F32).resume(resumed).build(&device);
         let text = other.expect_err("another precision").to_string();
-        assert_eq!(text, "option precision: f32 is not allowed (bf16, as in the checkpoint)");
+        assert_eq!(text, "option precision: f32 is not allowed (tf32, as in the checkpoint)");
     }
     Ok(())
 }
@@ -297,26 +323,31 @@ fn precisions_that_a_device_does_not_have_are_refused() -> Checked {
         assert_eq!(builder.build(device).expect_err("refused").to_string(), text);
         text
     };
-    for precision in [Precision::Tf32, Precision::F16, Precision::F64, Precision::I16] {
+    for precision in [Precision::F16, Precision::F64, Precision::I16] {
         for device in [Device::cpu(), Device::simt()] {
             let text = refused(precision, &device);
-            assert_eq!(text, format!("option precision: {precision} is not allowed (f32 or bf16)"));
+            assert_eq!(text, format!("option precision: {precision} is not allowed (f32, tf32 or bf16)"));
         }
     }
-    let text = refused(Precision::Bf16, &Device::cpu());
-    assert_eq!(text, "option precision: bf16 is not allowed (f32 on the cpu back end)");
-    for (major, minor) in [(7, 5), (8, 0), (8, 9)] {
-        let text = refused(Precision::Bf16, &Device::simt().with_capability(major, minor)?);
-        assert!(text.starts_with("option precision: bf16 is not allowed (f32 on "), "{text}");
-        assert!(text.ends_with("; bf16 on GPUs of compute capability 9.0)"), "{text}");
+    for Short { precision, .. } in ALL {
+        let text = refused(precision, &Device::cpu());
+        assert_eq!(text, format!("option precision: {precision} is not allowed (f32 on the cpu back end)"));
+        for (major, minor) in [(7, 5), (8, 0), (8, 9)] {
+            let text = refused(precision, &Device::simt().with_capability(major, minor)?);
+            assert!(text.starts_with(&format!("option precision: {precision} is not allowed (f32 on ")), "{text}");
+            assert!(text.ends_with("; tf32 and bf16 on GPUs of compute capability 9.0)"), "{text}");
+        }
     }
     // More pixels than the convolutions count.
     let shape = NetworkShape { rows: 32, columns: 32, planes: 1, width: 4, depth: 0, ..shape };
     let network = Network::seeded(shape, 1)?;
     let samples = Arc::new(warpplay::azero::train::Samples::new(shape, network.observation(), network.value_of())?);
     let builder = Trainer::builder(&network, &samples).batch(32_768);
-    assert!(builder.memory_needed(&Device::simt()).is_ok());
-    let text = builder.precision(Precision::Bf16).memory_needed(&Device::simt()).expect_err("refused").to_string();
-    assert_eq!(text, "squares of a batch: expected at most 16777216 in bf16, got 33554432");
+    assert!(builder.memory_needed(&Device::simt().with_capability(8, 0)?).is_ok());
+    for precision in [Precision::F32, Precision::Tf32, Precision::Bf16] {
+        let builder = builder.clone().precision(precision);
+        let text = builder.memory_needed(&Device::simt()).expect_err("refused").to_string();
+        assert_eq!(text, "squares of a batch: expected at most 16777216, got 33554432");
+    }
     Ok(())
 }
