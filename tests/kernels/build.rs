@@ -9,6 +9,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // `cp.async` and clusters have other instructions, or none, on the older architecture.
     module("layer").arch("sm_75").arch("sm_90").build_and_emit()?;
     module("cluster").arch("sm_90").build_and_emit()?;
+    // Tensor cores multiply bfloat16 from `sm_80` on.
+    module("ladder").arch("sm_80").build_and_emit()?;
     module("games").arch("sm_75").build_and_emit()?;
     module("small").arch("sm_75").arch("sm_90").build_and_emit()?;
     Ok(())

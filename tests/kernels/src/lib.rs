@@ -19,6 +19,8 @@ pub mod faults;
 pub mod games;
 #[cfg(feature = "layer")]
 pub mod index;
+#[cfg(feature = "ladder")]
+pub mod ladder;
 #[cfg(feature = "layer")]
 pub mod memory;
 #[cfg(feature = "layer")]
@@ -39,6 +41,8 @@ pub mod ptx {
     pub const LAYER: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_layer.rs"));
     /// Kernels that need clusters of blocks, for `sm_90`.
     pub const CLUSTER: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_cluster.rs"));
+    /// One product of matrices in steps, for `sm_80`.
+    pub const LADDER: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_ladder.rs"));
     /// Search kernels of the games, for `sm_75`.
     pub const GAMES: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_games.rs"));
     /// The single-precision twin of a kernel for small games, for `sm_75` and `sm_90`.
