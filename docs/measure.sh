@@ -76,8 +76,8 @@ write() {
     page() {
         "$program" papers page "$@" || failure "page $1"
     }
-    # Benches stand on three pages; each page gets the results of those that it has a table of.
-    for target in docs/performance.md docs/performance-journal.md docs/guides/cfr.md; do
+    # Benches stand on four pages; each page gets the results of those that it has a table of.
+    for target in docs/performance.md docs/performance-journal.md docs/guides/cfr.md docs/matmul-ladder.md; do
         local -a benches=()
         for file in "$out"/bench-*.jsonl; do
             name=$(basename "$file" .jsonl)

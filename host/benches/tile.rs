@@ -12,6 +12,8 @@
 //!
 //! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
 
+#[path = "tile/ladder.rs"]
+mod ladder;
 #[allow(dead_code, reason = "other benches use the rest")]
 #[path = "common/output.rs"]
 mod output;
@@ -30,12 +32,7 @@ use serde_json::json;
 use warpplay::tile::{
     Convolution, Engine, Epilogue, FilterGradient, Operand, Output as Format, Product, Tile, bf16, f16,
 };
-use warpplay::{Backend, Device, Error, Kernel, LaunchShape, Module, Precision, ShapedKernel, Stream};
-use warpplay_gpu::cuda::view::{Disjoint, Slice};
-use warpplay_test_kernels::ladder::{
-    coalesced::ladder_coalesced, column::ladder_column, mma::ladder_mma, naive::ladder_naive, quads::ladder_quads,
-    shared::ladder_shared, square::ladder_square,
-};
+use warpplay::{Backend, Device, Error, Kernel, LaunchShape, Module, Precision, Stream};
 use warpplay_test_kernels::{ptx as test_kernels, rate};
 
 use output::{Output, Table, number};
@@ -203,7 +200,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::F32, |bench| section::<f32, f32>(bench, (Precision::F32, 1), |value| value)),
         (Section::F32Grade, |bench| section::<bf16, f32>(bench, (Precision::Bf16, PARTS), bf16::from_f32)),
         (Section::Peak, peak),
-        (Section::Ladder, ladder),
+        (Section::Ladder, ladder::ladder),
         (Section::Conv, |bench| {
             let mut table =
                 Table::new("CONVOLUTIONS of 3 × 3", 2, &["images × board × channels", "tile", "us", "TFLOP/s"]);
@@ -384,93 +381,6 @@ fn seconds_of_rate<K: Kernel<Params = (*mut f32, u32, u32, u32)> + Copy>(
     seconds_of(bench, &stream, |stream| {
         // SAFETY: blocks of as many warps as the kernel asks for, and a value a thread.
         unsafe { stream.launch(&function, LaunchShape::new(n_blocks, n_threads), (&mut out, n, value, value)) }
-    })
-}
-
-/// The steps of tests/kernels/src/ladder, and the library's products of the same size, which each step is compared with.
-fn ladder(bench: &mut Bench) -> anyhow::Result<()> {
-    if bench.device.backend() == Backend::Cpu {
-        return bench.output.text("\nLADDER is left out: its kernels are for a GPU or simt.\n");
-    }
-    let is_cuda = bench.device.backend() == Backend::Cuda;
-    let side = if is_cuda { 4096 } else { 128 };
-    let names: Vec<String> = bench.peers.iter().map(|peer| peer.name.clone()).collect();
-    let mut columns = vec!["kernel", "format", "us", "TFLOP/s", "of the library's"];
-    columns.extend(names.iter().flat_map(|name| [name.as_str(), "ratio"]));
-    let mut table = Table::new(&format!("LADDER, products of {side} × {side} × {side}"), 2, &columns);
-    let shape = [side; 3];
-    let asked = |precision| Asked { shape, precision, parts: 1, engine: None, tile: None };
-    let single = time::<f32, f32>(bench, asked(Precision::F32), |value| value).map(|(_, _, seconds)| seconds);
-    let short = time::<bf16, f32>(bench, asked(Precision::Bf16), bf16::from_f32).map(|(_, _, seconds)| seconds);
-    let library = [single.as_ref().ok().copied(), short.as_ref().ok().copied()];
-    let of_f32 = |len| numbers(len, |value| value);
-    // Two values of bfloat16 a word.
-    let of_bf16 = |len: u64| {
-        let pair = |values: &[bf16]| values.iter().rev().fold(0, |word, value| word << 16 | u32::from(value.to_bits()));
-        numbers(len, bf16::from_f32).chunks(2).map(pair).collect::<Vec<u32>>()
-    };
-    let steps = [
-        ("ladder_naive", Precision::F32, seconds_of_step(bench, ladder_naive, side, of_f32)),
-        ("ladder_coalesced", Precision::F32, seconds_of_step(bench, ladder_coalesced, side, of_f32)),
-        ("ladder_shared", Precision::F32, seconds_of_step(bench, ladder_shared, side, of_f32)),
-        ("ladder_column", Precision::F32, seconds_of_step(bench, ladder_column, side, of_f32)),
-        ("ladder_square", Precision::F32, seconds_of_step(bench, ladder_square, side, of_f32)),
-        ("ladder_quads", Precision::F32, seconds_of_step(bench, ladder_quads, side, of_f32)),
-        ("tile", Precision::F32, single),
-        ("ladder_mma", Precision::Bf16, seconds_of_step(bench, ladder_mma, side, of_bf16)),
-        ("tile", Precision::Bf16, short),
-    ];
-    for (name, precision, timed) in steps {
-        bench.output.progress(name);
-        match timed {
-            Ok(seconds) => {
-                let speed = 2.0 * f64::from(side).powi(3) / seconds / 1e12;
-                let share = library[usize::from(precision == Precision::Bf16)].map(|library| library / seconds);
-                let shown = share.map_or_else(|| "-".into(), |share| format!("{:.1} %", 100.0 * share));
-                let mut row = vec![name.into(), precision.to_string(), number(seconds * 1e6), number(speed), shown];
-                let mut peers = serde_json::Map::new();
-                for peer in &mut bench.peers {
-                    let question = json!({ "m": side, "n": side, "k": side, "precision": precision });
-                    match peer.seconds(&question)? {
-                        Ok(theirs) => {
-                            row.extend([number(theirs * 1e6), number(theirs / seconds)]);
-                            peers.insert(peer.name.clone(), json!(theirs * 1e6));
-                        }
-                        Err(why) => row.extend([bench.output.failed(&why), "-".into()]),
-                    }
-                }
-                table.row(row);
-                bench.output.json(&json!({
-                    "section": "ladder", "kernel": name, "precision": precision, "m": side, "n": side, "k": side, "us": seconds * 1e6,
-                    "tflops": speed, "of_library": share, "peers_us": peers,
-                }))?;
-            }
-            Err(error) => {
-                let failed = bench.output.failed(&error);
-                table.row(vec![name.into(), precision.to_string(), failed]);
-            }
-        }
-    }
-    table.print(&mut bench.output)
-}
-
-/// Seconds of one product of squares by a step.
-fn seconds_of_step<T, K>(bench: &Bench, kernel: K, side: u32, of: impl Fn(u64) -> Vec<T>) -> Result<f64, Error>
-where
-    T: bytemuck::Pod + Send + Sync,
-    K: ShapedKernel<
-            Launch = (),
-            Params = (*const T, *const T, *mut f32, u32, u32, u32),
-            Views = (Slice<T>, Slice<T>, Disjoint<f32>, u32, u32, u32),
-        >,
-{
-    let (stream, n_values) = (bench.device.stream()?, u64::from(side) * u64::from(side));
-    let function = Module::load(&bench.device, &test_kernels::LADDER)?.function(kernel)?;
-    let (a, b) = (stream.upload(&of(n_values))?, stream.upload(&of(n_values))?);
-    let mut c = stream.alloc::<f32>(n_values as usize)?;
-    seconds_of(bench, &stream, |stream| {
-        // SAFETY: the buffers are this function's own, and nothing else runs on them.
-        unsafe { stream.run_unchecked(&function, (&a, &b, &mut c, side, side, side)) }
     })
 }
 

@@ -5,6 +5,7 @@ mod case;
 mod convolution;
 mod engines;
 mod filter_gradient;
+mod ladder;
 mod numbers;
 mod product;
 mod rate;
