@@ -8,8 +8,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::mlp::{
-    Classifier as LibraryClassifier, Dataset, Layer, Network as LibraryNetwork, OnnxFormat, Options, Prediction,
-    Trainer as LibraryTrainer, WeightLayout,
+    Activation, Classifier as LibraryClassifier, Dataset, Layer, Network as LibraryNetwork, OnnxFormat, Options,
+    Prediction, Trainer as LibraryTrainer, WeightLayout,
 };
 use warpplay::{Backend, Buffer, Device, Stream};
 
@@ -18,10 +18,11 @@ use crate::dlpack::{Array, Copied, Kind, Shareable, Tensor, copy_of, expect_dime
 use crate::options::options;
 use crate::work::{self, Shared};
 
-/// The layers of a perceptron: weights `[in, out]` and a bias `[out]` each, float32 and finite; ReLU between them.
+/// The layers of a perceptron: weights `[in, out]` and a bias `[out]` each, float32 and finite; ReLU between them, or another activation.
 ///
 /// * `layers`: a pair of weights and bias for each layer: arrays of numpy, or other objects with `__dlpack__` in the host's memory, such as tensors of PyTorch. They are
 ///   copied in any memory layout, so `linear.weight.detach().T` can be passed as weights.
+/// * `activation="relu"`: `relu`, `tanh`, `sigmoid` or `gelu`, as PyTorch's modules of these names.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Network {
     network: LibraryNetwork,
@@ -31,7 +32,9 @@ pub struct Network {
 impl Network {
     /// Takes a pair of weights `[in, out]` and bias for each layer.
     #[new]
-    fn new(layers: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>) -> PyResult<Self> {
+    #[pyo3(signature = (layers, *, activation="relu"))]
+    fn new(layers: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>, activation: &str) -> PyResult<Self> {
+        let activation: Activation = activation.parse().map_err(error)?;
         let layers = layers.iter().enumerate().map(|(at, (weights, bias))| {
             // In the order of rows, however the array lies in memory.
             let weights: Copied<f32, 2> = copy_of(&format!("weights of layer {}", at + 1), weights, None)?;
@@ -39,13 +42,22 @@ impl Network {
             let [n_inputs, n_outputs] = weights.shape.map(|size| size as u32);
             Ok(Layer { n_inputs, n_outputs, weights: weights.values, bias: bias.values })
         });
-        Ok(Self { network: LibraryNetwork::new(layers.collect::<PyResult<_>>()?).map_err(error)? })
+        let network = LibraryNetwork::new(layers.collect::<PyResult<_>>()?).map_err(error)?;
+        Ok(Self { network: network.with_activation(activation) })
     }
 
-    /// Reads a safetensors file.
+    /// Reads a safetensors file; `activation` takes the place of the one that its metadata names, `relu` if they name none.
     #[staticmethod]
-    fn load(path: PathBuf) -> PyResult<Self> {
-        Ok(Self { network: LibraryNetwork::load(path).map_err(error)? })
+    #[pyo3(signature = (path, *, activation=None))]
+    fn load(path: PathBuf, activation: Option<&str>) -> PyResult<Self> {
+        let activation: Option<Activation> = activation.map(|name| name.parse().map_err(error)).transpose()?;
+        let network = LibraryNetwork::load(path).map_err(error)?;
+        Ok(Self {
+            network: match activation {
+                Some(activation) => network.with_activation(activation),
+                None => network,
+            },
+        })
     }
 
     /// Writes a safetensors file: `W1`, `b1`, …, or PyTorch's names and layout with `pytorch`.
@@ -62,13 +74,21 @@ impl Network {
         self.network.save_onnx(path, &OnnxFormat { image_size, softmax }).map_err(error)
     }
 
-    /// For `pickle` and `copy`: the layers make the network again.
+    /// For `pickle` and `copy`: layers and activation make the network again.
     #[allow(clippy::type_complexity, reason = "a list of pairs of arrays")]
-    fn __getnewargs__<'py>(
+    fn __getnewargs_ex__<'py>(
         &self,
         py: Python<'py>,
-    ) -> PyResult<(Vec<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>)>,)> {
-        Ok((self.layers(py)?,))
+    ) -> PyResult<((Vec<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>)>,), Bound<'py, PyDict>)> {
+        let named = PyDict::new(py);
+        named.set_item("activation", self.activation())?;
+        Ok(((self.layers(py)?,), named))
+    }
+
+    /// The activation between the layers.
+    #[getter]
+    fn activation(&self) -> &'static str {
+        self.network.activation().name()
     }
 
     /// Weights `[in, out]` and bias `[out]` of each layer.
@@ -114,14 +134,15 @@ fn dataset(
 ///
 /// Options, with their defaults:
 ///
-/// * `hidden=[256]`: units of each hidden layer. `batch=64`: samples of an update. `epochs=10`. `learning_rate=0.01`.
+/// * `hidden=[256]`: units of each hidden layer. `activation="relu"`: `relu`, `tanh`, `sigmoid` or `gelu` (by the error function) for all of them.
+/// * `batch=64`: samples of an update. `epochs=10`. `learning_rate=0.01`.
 /// * `optimizer="sgd"`: `sgd`, `momentum`, `nesterov`, `adam`, `adamw` or `rmsprop`, or a dictionary with this `name` and fields that are not as usual, such as
 ///   `{"name": "adam", "beta1": 0.5}`: `momentum` 0.9, `beta1` 0.9, `beta2` 0.999, `alpha` 0.99, `epsilon` 1e-8.
 /// * `weight_decay=0.0`: of all weights and biases. `label_smoothing=0.0`: the share of each label that is spread evenly over all classes, as PyTorch's.
 /// * `clip_norm=None`: the largest norm of all gradients together, to which longer ones are shortened, as by PyTorch's `clip_grad_norm_`.
 /// * `schedule="constant"`: `constant`, `step` or `cosine`, or a dictionary with this `name` and `every` (3 epochs) and `factor` (0.1) of a step, `minimum` (0) of a cosine.
 /// * `warmup=0`: updates over which the rate rises. `reduction="mean"`: `mean` or `sum` over a batch.
-/// * `init="he_uniform"`: `he_uniform`, `he_normal`, `xavier_uniform` or `xavier_normal`. `seed=1`: of weights and order.
+/// * `init="he_uniform"`: `he_uniform`, `he_normal`, `xavier_uniform` or `xavier_normal`, whatever the activation is. `seed=1`: of weights and order.
 /// * `precision="f32"`: `f32`, `f64`, `tf32`, `bf16` or `f16`. `engine="auto"`: `auto`, `epoch`, `layers` or `cpu`. `stream="device"`: where the training set lies, `device` or `host`.
 /// * `held_out=0`: number of samples at the end that are kept for validation. `early_stopping=None`: `{"patience": 3}` stops after 3 epochs without a better loss on these;
 ///   `min_delta` (0) is what counts as better.

@@ -94,6 +94,21 @@ def test_what_is_not_allowed_is_told(tmp_path):
         Network.load(tmp_path / "nothing.safetensors")
 
 
+def test_a_network_has_an_activation(tmp_path):
+    layers = [(np.ones((2, 1), np.float32), np.full(1, -0.5, np.float32)), (np.ones((1, 1), np.float32), np.zeros(1, np.float32))]
+    images = np.array([[[255, 0]]], np.uint8)
+    for activation, expected in [("relu", 0.5), ("tanh", np.tanh(0.5)), ("sigmoid", 1 / (1 + np.exp(-0.5))), ("gelu", 0.5 * 0.6914624612740131)]:
+        network = Network(layers, activation=activation)
+        network.save(tmp_path / "net.safetensors")
+        for kept in (network, pickle.loads(pickle.dumps(network)), copy.deepcopy(network), Network.load(tmp_path / "net.safetensors")):
+            assert kept.activation == activation
+            assert Classifier(kept, device="cpu").logits(images)[0, 0] == pytest.approx(expected, abs=1e-6)
+    Network(layers).save(tmp_path / "net.safetensors")
+    assert Network.load(tmp_path / "net.safetensors", activation="tanh").activation == "tanh"
+    with pytest.raises(ValueError, match="option activation: swish is not allowed"):
+        Network(layers, activation="swish")
+
+
 def test_a_network_is_kept_by_pickle():
     random = np.random.default_rng(1)
     layers = [(random.normal(size=(6, 3)).astype(np.float32), random.normal(size=3).astype(np.float32))]

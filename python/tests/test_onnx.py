@@ -67,6 +67,20 @@ def test_the_runtime_gives_the_same_classes(tmp_path, sizes, as_images):
             assert np.abs(found[1] - classifier.predict_proba(images)).max() <= bound.max() + 2 * roundings
 
 
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid", "gelu"])
+def test_the_runtime_has_each_activation(tmp_path, activation):
+    onnx, runtime = peer("onnx"), peer("onnxruntime")
+    layers = network_of([30, 64, 17, 7], 5).layers
+    network = Network(layers, activation=activation)
+    path = tmp_path / "net.onnx"
+    network.save_onnx(path)
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    images = np.random.default_rng(1).integers(0, 256, (33, 5, 6)).astype(np.uint8)
+    found = runtime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"images": images.reshape(33, -1)})[0]
+    # Numbers up to some 10, in sums of up to 64 terms, each with a few roundings of single precision.
+    assert np.abs(found - Classifier(network, device="cpu").logits(images)).max() < 10 * 64 * 8 * 2.0**-24
+
+
 def test_images_of_another_size_are_refused(tmp_path):
     network = network_of([6, 3], 1)
     with pytest.raises(ValueError, match="option image_size: 2x4 is not allowed \\(rows and columns of 6 pixels"):

@@ -111,6 +111,37 @@ def test_smoothed_labels_and_clipped_gradients_are_pytorchs(smoothing, norm):
         assert np.abs(bias - linear.bias.detach().numpy()).max() < 1e-5
 
 
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid", "gelu"])
+def test_activations_are_pytorchs(activation):
+    torch = peer("torch")
+    images, labels = data(64, 4)
+    trainer = Trainer(
+        images, labels, device="cpu", precision="f64", hidden=[8, 6], activation=activation, batch=64, epochs=5, learning_rate=0.5
+    )
+    module = {"tanh": torch.nn.Tanh, "sigmoid": torch.nn.Sigmoid, "gelu": torch.nn.GELU}[activation]
+    first = sequential(torch, trainer.network().layers)
+    model = torch.nn.Sequential(*[module() if isinstance(layer, torch.nn.ReLU) else layer for layer in first]).double()
+    theirs, losses = torch.optim.SGD(model.parameters(), lr=0.5), []
+    for _ in range(5):
+        theirs.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(inputs(torch, images).double()), torch.from_numpy(labels).long())
+        losses.append(loss.item())
+        loss.backward()
+        theirs.step()
+    # As above.
+    assert [epoch["loss"] for epoch in trainer.run()["epochs"]] == pytest.approx(losses, abs=1e-6)
+    network = trainer.network()
+    assert network.activation == activation
+    linears = [module for module in model if isinstance(module, torch.nn.Linear)]
+    for (weights, bias), linear in zip(network.layers, linears):
+        assert np.abs(weights - linear.weight.detach().numpy().T).max() < 1e-5
+        assert np.abs(bias - linear.bias.detach().numpy()).max() < 1e-5
+    with torch.no_grad():
+        expected = torch.softmax(model(inputs(torch, images).double()), dim=1).numpy()
+    # Some dozen roundings of single precision, and weights that differ by 1e-5 at most.
+    assert np.abs(Classifier(network, device="simt").predict_proba(images) - expected).max() < 1e-3
+
+
 def residual_network(torch, planes, width, depth, side, hidden, actions):
     """OpenSpiel's residual network (`alpha_zero_torch`, model.cc) with the names of its state, written with PyTorch's modules."""
     nn = torch.nn

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use warpplay::mlp::{Checkpoint, Dataset, Engine, Layer, Network, Options, Precision, Residence, Sweep, Trainer};
+use warpplay::mlp::{
+    Activation, Checkpoint, Dataset, Engine, Layer, Network, Options, Precision, Residence, Sweep, Trainer,
+};
 use warpplay::{Backend, Device, Progress, Result};
 use warpplay_cpu_ref::mlp as reference;
 use warpplay_gpu::mlp::random;
@@ -104,7 +106,9 @@ impl Twin {
     /// If the options are not allowed.
     pub fn of(options: &Options, set: &Arc<Dataset>) -> Self {
         let plain = Options { engine: Engine::Auto, stream: Residence::Device, ..options.clone() };
-        let first = Network::initial(&widths(&plain, set), plain.init, plain.seed).expect("widths of a network");
+        let first = Network::initial(&widths(&plain, set), plain.init, plain.seed)
+            .expect("widths of a network")
+            .with_activation(plain.activation);
         let trained = |precision, number| {
             let renumbered = Renumbered::new(&first, number);
             let options = Options { precision, ..plain.clone() };
@@ -199,7 +203,8 @@ impl Renumbered {
             let of = |values: &[f32], places: &[usize]| places.iter().map(|&at| values[at]).collect();
             Layer { weights: of(&layer.weights, &weights), bias: of(&layer.bias, biases), ..layer.clone() }
         };
-        Network::new(network.layers().iter().enumerate().map(layer).collect()).expect("the same sizes")
+        let renumbered = Network::new(network.layers().iter().enumerate().map(layer).collect());
+        renumbered.expect("the same sizes").with_activation(network.activation())
     }
 
     /// The values of a renumbered network where they were before.
@@ -228,7 +233,13 @@ pub fn in_double(network: &Network) -> reference::Network<f64> {
             bias: of(&layer.bias),
         }
     };
-    reference::Network::new(network.layers().iter().map(layer).collect())
+    let layers = network.layers().iter().map(layer).collect();
+    reference::Network::new(layers).with_activation(match network.activation() {
+        Activation::Relu => reference::Activation::Relu,
+        Activation::Tanh => reference::Activation::Tanh,
+        Activation::Sigmoid => reference::Activation::Sigmoid,
+        Activation::Gelu => reference::Activation::Gelu,
+    })
 }
 
 /// Weights and biases, layer by layer.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use warpplay::mlp::{Engine, MAX_MODELS};
+use warpplay::mlp::{Activation, Engine, MAX_MODELS};
 
 use crate::common::flags::{
     CheckpointFlags, EngineFlag, JournalFlags, MovedArgs, PlotsFlag, PrecisionFlag, ThreadsFlag, TopFlag, WeightFiles,
@@ -87,6 +87,10 @@ pub struct ClassifyFlags {
     #[arg(long, value_name = "FILE.safetensors")]
     pub weights: PathBuf,
 
+    /// Activation of the hidden layers: relu, tanh, sigmoid, gelu [default: the file's, else relu]
+    #[arg(long, value_name = "NAME")]
+    pub activation: Option<Activation>,
+
     #[command(flatten)]
     pub precision: PrecisionFlag,
     #[command(flatten)]
@@ -146,6 +150,10 @@ pub struct ConvertArgs {
     /// The network: tensors W1, b1, … [in, out], or *.weight, *.bias [out, in] (PyTorch)
     #[arg(long, value_name = "FILE.safetensors")]
     pub weights: PathBuf,
+
+    /// Activation of the hidden layers: relu, tanh, sigmoid, gelu [default: the file's, else relu]
+    #[arg(long, value_name = "NAME")]
+    pub activation: Option<Activation>,
 
     /// Write an ONNX file, which takes images of bytes and gives logits
     #[arg(long, value_name = "FILE.onnx", required_unless_present = "save_weights")]
@@ -247,6 +255,9 @@ mod tests {
             ("--checkpoint-every", "a constant of the library that is not public"),
             ("--models", "rates times seeds"),
             ("--learning-rates", "that of --learning-rate"),
+            ("evaluate --activation", "the file's, else relu"),
+            ("predict --activation", "the same"),
+            ("convert --activation", "the same"),
             ("--label-column", "the first"),
             ("--image-size", "an input [n, pixels]"),
         ];

@@ -2,10 +2,11 @@
 
 use anyhow::Result;
 use serde::Serialize;
-use warpplay::mlp::{Network, OnnxFormat, WeightLayout};
+use warpplay::mlp::{OnnxFormat, WeightLayout};
 
 use crate::common::{self, OutputFile};
 use crate::mlp::args::ConvertArgs;
+use crate::mlp::evaluate;
 
 /// What is written.
 #[derive(Serialize)]
@@ -26,7 +27,7 @@ pub fn run(args: &ConvertArgs) -> Result<()> {
         OutputFile::prepare(path)?;
     }
     let json = args.output.json_file()?;
-    let network = Network::load(&args.weights)?;
+    let network = evaluate::load(&args.weights, args.activation)?;
     if let Some(path) = &args.save_onnx {
         network.save_onnx(path, &OnnxFormat { image_size: args.image_size, softmax: args.softmax })?;
     }

@@ -1,9 +1,11 @@
 //! `evaluate`: a network on a labelled set.
 
+use std::path::Path;
+
 use anyhow::Result;
 use serde::Serialize;
 use warpplay::Device;
-use warpplay::mlp::{Classifier, Evaluation, Network, Options, Split};
+use warpplay::mlp::{Activation, Classifier, Evaluation, Network, Options, Split};
 
 use crate::common;
 use crate::mlp::args::{ClassifyFlags, EvaluateArgs};
@@ -16,6 +18,18 @@ struct Facts<'a> {
     weights: String,
     sizes: Vec<u32>,
     report: &'a Evaluation,
+}
+
+/// A network, with the activation that was given in place of the file's.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn load(weights: &Path, activation: Option<Activation>) -> Result<Network> {
+    let network = Network::load(weights)?;
+    Ok(match activation {
+        Some(activation) => network.with_activation(activation),
+        None => network,
+    })
 }
 
 impl ClassifyFlags {
@@ -35,7 +49,7 @@ impl ClassifyFlags {
     /// Device, network and classifier.
     pub fn open(&self, device: &str) -> Result<(Device, Network, Classifier)> {
         let options = self.options()?;
-        let network = Network::load(&self.weights)?;
+        let network = load(&self.weights, self.activation)?;
         let device = Device::parse(device)?;
         let classifier = Classifier::builder(&network).options(options).threads(self.threads.threads).build(&device)?;
         Ok((device, network, classifier))

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use warpplay::mlp::{Dataset, EarlyStopping, Engine, Init, Optimizer, Options, Reduction, Residence, Schedule, Split};
+use warpplay::mlp::{
+    Activation, Dataset, EarlyStopping, Engine, Init, Optimizer, Options, Reduction, Residence, Schedule, Split,
+};
 
 use crate::common::flags::{EngineFlag, HeldOut, PrecisionFlag, SeedFlag};
 use crate::common::{self, Usage};
@@ -14,6 +16,10 @@ pub struct TrainFlags {
     /// Units of each hidden layer, separated by commas; "none" for a linear classifier [default: 256]
     #[arg(long, value_name = "UNITS", value_parser = hidden, allow_negative_numbers = true)]
     pub hidden: Option<Hidden>,
+
+    /// Activation of the hidden layers: relu, tanh, sigmoid, gelu [default: relu]
+    #[arg(long, value_name = "NAME")]
+    pub activation: Option<Activation>,
 
     /// Samples in each batch [default: 64]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -153,6 +159,7 @@ impl TrainFlags {
     pub fn options(&self, base: Options) -> Result<Options> {
         let mut options = base;
         set(&mut options.hidden, self.hidden.clone().map(|Hidden(units)| units));
+        set(&mut options.activation, self.activation);
         set(&mut options.batch, self.batch);
         set(&mut options.learning_rate, self.learning_rate);
         set(&mut options.epochs, self.epochs);

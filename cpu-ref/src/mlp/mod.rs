@@ -1,4 +1,4 @@
-//! Multilayer perceptrons: dense layers, rectifiers between them, softmax and cross-entropy at the end, trained by mini-batches.
+//! Multilayer perceptrons: dense layers, rectifiers (or another [`Activation`]) between them, softmax and cross-entropy at the end, trained by mini-batches.
 //!
 //! For a batch of `B` images, layer by layer (`W` is `[in, out]`, everything row-major):
 //!
@@ -7,6 +7,7 @@
 //! backward  dz = (p - onehot) / B at the end, else (dz' W'^T where z > 0, 0 elsewhere)
 //!           dW = x^T dz      db = column sums of dz
 //!           smoothed labels: t = (1 - s) onehot + s / classes in place of onehot; loss = log Σ exp(z) - Σ t z
+//! activation f in place of the rectifier: h = f(z), dz = f'(z) (dz' W'^T)
 //! clipping  all gradients times min(1, c / (norm + 1e-6)), where the norm is that of them all
 //! update    of all weights from gradients of the weights before it: [`Optimizer`]
 //! ```
@@ -26,6 +27,7 @@
 
 pub mod pieces;
 
+mod activation;
 mod layer;
 mod network;
 mod optimizer;
@@ -36,6 +38,7 @@ mod real;
 mod seq;
 mod training;
 
+pub use activation::Activation;
 pub use layer::Layer;
 pub use network::{Network, Pass};
 pub use optimizer::{Optimizer, Update};

@@ -1,12 +1,13 @@
 //! A network, and one batch's way through it and back.
 
 use super::pieces::{self, Product, Reduction};
-use super::{Layer, Program, Real};
+use super::{Activation, Layer, Program, Real};
 
-/// A multilayer perceptron: rectifiers between the layers, softmax and cross-entropy after the last.
+/// A multilayer perceptron: rectifiers, or another activation, between the layers, softmax and cross-entropy after the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network<T> {
     layers: Vec<Layer<T>>,
+    activation: Activation,
 }
 
 /// Activations and gradients of one batch of `n` samples; layer `l` has `n_l` outputs, the last layer one per class.
@@ -14,9 +15,9 @@ pub struct Network<T> {
 pub struct Pass<T> {
     /// Scaled pixels, `[n, n_inputs]`.
     pub x: Vec<T>,
-    /// For each layer, outputs before the rectifier, `[n, n_l]`. The last are the logits.
+    /// For each layer, outputs before the activation, `[n, n_l]`. The last are the logits.
     pub z: Vec<Vec<T>>,
-    /// For each layer but the last, outputs after the rectifier, `[n, n_l]`.
+    /// For each layer but the last, outputs after the activation, `[n, n_l]`.
     pub h: Vec<Vec<T>>,
     /// Probabilities, `[n, n_classes]`.
     pub p: Vec<T>,
@@ -36,7 +37,7 @@ impl<T: Real> Pass<T> {
 }
 
 impl<T: Real> Network<T> {
-    /// A network of these layers.
+    /// A network of these layers, with rectifiers.
     ///
     /// # Panics
     /// If there is none, if a tensor's length differs from its layer's size, or if a layer's inputs differ from the outputs of the previous layer.
@@ -49,7 +50,17 @@ impl<T: Real> Network<T> {
         for pair in layers.windows(2) {
             assert_eq!(pair[0].n_outputs, pair[1].n_inputs, "outputs of a layer and inputs of the next");
         }
-        Self { layers }
+        Self { layers, activation: Activation::default() }
+    }
+
+    /// The same layers with another activation.
+    pub fn with_activation(self, activation: Activation) -> Self {
+        Self { activation, ..self }
+    }
+
+    /// What follows each layer but the last.
+    pub fn activation(&self) -> Activation {
+        self.activation
     }
 
     /// The layers, from the input on.
@@ -100,7 +111,10 @@ impl<T: Real> Network<T> {
             P::panels(z, layer.n_outputs, |_, z| pieces::add_bias(z, &layer.bias));
             if let Some(h) = after.first_mut() {
                 h.resize(z.len(), T::zero());
-                P::panels(h, layer.n_outputs, |at, h| pieces::relu(&z[at..at + h.len()], h));
+                P::panels(h, layer.n_outputs, |at, h| match self.activation {
+                    Activation::Relu => pieces::relu(&z[at..at + h.len()], h),
+                    activation => pieces::activate(activation, &z[at..at + h.len()], h),
+                });
             }
         }
     }
@@ -160,7 +174,10 @@ impl<T: Real> Network<T> {
                 let z = &pass.z[number - 1];
                 dx.resize(n * n_inputs, T::zero());
                 P::matmul(dz, &layer.weights, dx, Product::new(n, n_inputs, n_outputs).transposed_b());
-                P::panels(dx, n_inputs, |at, dx| pieces::relu_backward(&z[at..at + dx.len()], dx));
+                P::panels(dx, n_inputs, |at, dx| match self.activation {
+                    Activation::Relu => pieces::relu_backward(&z[at..at + dx.len()], dx),
+                    activation => pieces::activate_backward(activation, &z[at..at + dx.len()], dx),
+                });
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Each is the twin of a kernel. Sums are in the order of the index that they run over, from the first element on.
 
-use super::Real;
+use super::{Activation, Real};
 
 /// Shape of a matrix product: `op(a) [m, k]` times `op(b) [k, n]` is `[m, n]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,20 @@ pub fn relu_backward<T: Real>(z: &[T], gradient: &mut [T]) {
         if z <= T::zero() {
             *gradient = T::zero();
         }
+    }
+}
+
+/// An activation: `h = f(z)`.
+pub fn activate<T: Real>(activation: Activation, z: &[T], h: &mut [T]) {
+    for (h, &z) in h.iter_mut().zip(z) {
+        *h = activation.value(z);
+    }
+}
+
+/// Gradient through an activation: `dz = f'(z) dh`. `gradient` is `dh` before and `dz` after.
+pub fn activate_backward<T: Real>(activation: Activation, z: &[T], gradient: &mut [T]) {
+    for (gradient, &z) in gradient.iter_mut().zip(z) {
+        *gradient *= activation.slope(z);
     }
 }
 

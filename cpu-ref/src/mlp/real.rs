@@ -2,8 +2,11 @@
 
 /// Single or double precision: `f32` or `f64`.
 ///
-/// Arithmetic, `exp`, `ln` and `sqrt` are nalgebra's [`RealField`](nalgebra::RealField).
+/// Arithmetic, `exp`, `ln`, `tanh` and `sqrt` are nalgebra's [`RealField`](nalgebra::RealField).
 pub trait Real: nalgebra::RealField + Copy + Default {
+    /// The error function.
+    fn erf(self) -> Self;
+
     /// The nearest value to `value`.
     fn rounded(value: f64) -> Self;
 
@@ -12,6 +15,10 @@ pub trait Real: nalgebra::RealField + Copy + Default {
 }
 
 impl Real for f32 {
+    fn erf(self) -> Self {
+        libm::erff(self)
+    }
+
     fn rounded(value: f64) -> Self {
         value as f32
     }
@@ -22,6 +29,10 @@ impl Real for f32 {
 }
 
 impl Real for f64 {
+    fn erf(self) -> Self {
+        libm::erf(self)
+    }
+
     fn rounded(value: f64) -> Self {
         value
     }

@@ -1,7 +1,8 @@
 //! A training's whole state in a file.
 //!
 //! ```text
-//! safetensors   __metadata__  one entry, `warpplay_checkpoint`: a line of JSON with everything that is no tensor, and a checksum over the whole file
+//! safetensors   __metadata__  `warpplay_checkpoint`: a line of JSON with everything that is no tensor, and a checksum over the whole file;
+//!                             `activation`, as in a file of weights, if it is not ReLU
 //!               W1, b1, …     weights [in, out] and biases: any reader of weight files can use a checkpoint
 //!               moment1.W1, … what the optimiser remembers, in the same shapes
 //! ```
@@ -10,13 +11,13 @@
 //! own digits taken as `0`.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::options::{MAX_CLASSES, MAX_WIDTH, Precision};
 use super::state::{LayerValues, TrainState};
+use super::weight_file::activation_entry;
 use super::{Dataset, EpochReport, Network, Options};
 use crate::runtime::checkpoint::{Bits, State, expect_same};
 use crate::runtime::sealed::Kind;
@@ -154,7 +155,7 @@ impl TrainerState {
     /// # Errors
     /// [`Error::Shape`] if its tensors do not fit each other; never for a checkpoint that was loaded.
     pub fn network(&self) -> Result<Network> {
-        Network::from_state(&self.sizes, &self.state)
+        Network::from_state(&self.sizes, self.options.activation, &self.state)
     }
 
     /// The options of the training.
@@ -199,6 +200,7 @@ impl TrainerState {
         }
         take!(
             hidden,
+            activation,
             batch,
             epochs,
             learning_rate,
@@ -234,6 +236,7 @@ impl TrainerState {
         // Exhaustive, so that a new option is thought of here.
         let Options {
             hidden: _, // checked with the widths
+            activation,
             batch,
             epochs,
             learning_rate,
@@ -255,6 +258,7 @@ impl TrainerState {
             threads: _,
         } = options;
         let old = &self.options;
+        expect_same("activation", activation, &old.activation)?;
         expect_same("batch", batch, &old.batch)?;
         expect_same("learning_rate", learning_rate, &old.learning_rate)?;
         expect_same("optimizer", optimizer, &old.optimizer)?;
@@ -342,7 +346,7 @@ impl State for TrainerState {
         };
         // What could not be read back must not be written.
         check_meta(&meta).map_err(wrong)?;
-        Self::KIND.to_bytes(path, &meta, &tensors, BTreeMap::new())
+        Self::KIND.to_bytes(path, &meta, &tensors, activation_entry(self.options.activation).into_iter().collect())
     }
 
     fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {

@@ -64,7 +64,7 @@ pub struct ClassifierBuilder {
 }
 
 impl ClassifierBuilder {
-    /// All options at once. Only `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden` is taken from the network; options of training have no
+    /// All options at once. Only `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden` and `activation` are taken from the network; options of training have no
     /// effect but must be valid.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -99,7 +99,8 @@ impl ClassifierBuilder {
 
     fn setup(&self) -> Result<Setup> {
         let sizes = self.network.sizes();
-        let options = Options { hidden: sizes[1..sizes.len() - 1].to_vec(), ..self.options.clone() };
+        let (hidden, activation) = (sizes[1..sizes.len() - 1].to_vec(), self.network.activation());
+        let options = Options { hidden, activation, ..self.options.clone() };
         options.check()?;
         Ok(Setup { options, sizes, train: None })
     }

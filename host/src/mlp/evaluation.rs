@@ -23,7 +23,7 @@ pub struct Classified {
     pub classes: Vec<u32>,
     /// Sum of the losses.
     pub loss_sum: f64,
-    /// For each hidden layer, for each unit, whether any sample makes it positive.
+    /// For each hidden layer, for each unit, whether any sample makes it positive; with another activation than the rectifier, true.
     pub active: Vec<Vec<bool>>,
 }
 

@@ -2,7 +2,7 @@
 
 use warpplay_gpu::mlp::random;
 
-use super::options::{Init, MAX_WIDTH, seed_in_32_bits};
+use super::options::{Activation, Init, MAX_WIDTH, seed_in_32_bits};
 use super::state::{LayerValues, TrainState};
 use crate::{Error, Result};
 
@@ -29,22 +29,24 @@ pub enum WeightLayout {
     PyTorch,
 }
 
-/// A multilayer perceptron with ReLU between its layers.
+/// A multilayer perceptron with ReLU, or another [`Activation`], between its layers.
 ///
 /// ```text
 /// x [n_inputs]  ─►  x W + b  ─► ReLU ─►  …  ─►  x W + b  ─►  logits [n_outputs of the last layer]
 /// W             [n_inputs, n_outputs] f32, row-major: weight from input i to output o at  i · n_outputs + o
 /// b             [n_outputs] f32
 /// n_inputs      of the first layer the pixels of an image, of every other the n_outputs before
-/// in a file     safetensors: W1 [in, out], b1 [out], W2, …; or PyTorch's 0.weight [out, in], 0.bias [out], 2.weight, … (WeightLayout)
+/// in a file     safetensors: W1 [in, out], b1 [out], W2, …; or PyTorch's 0.weight [out, in], 0.bias [out], 2.weight, … (WeightLayout);
+///               metadata `activation` with its name if it is not ReLU
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     layers: Vec<Layer>,
+    activation: Activation,
 }
 
 impl Network {
-    /// A network of these layers.
+    /// A network of these layers, with ReLU between them.
     ///
     /// # Errors
     /// [`Error::Shape`] if there is none, if a tensor's length differs from its layer's size or a value is not finite, or if a layer's inputs differ from the outputs of the
@@ -71,7 +73,17 @@ impl Network {
                 return Err(Error::shape(name("inputs"), layers[number - 1].n_outputs, layer.n_inputs));
             }
         }
-        Ok(Self { layers })
+        Ok(Self { layers, activation: Activation::default() })
+    }
+
+    /// The same layers with another activation between them.
+    pub fn with_activation(self, activation: Activation) -> Self {
+        Self { activation, ..self }
+    }
+
+    /// What is between the layers.
+    pub fn activation(&self) -> Activation {
+        self.activation
     }
 
     /// The layers, from the input on.
@@ -93,7 +105,7 @@ impl Network {
         initial(sizes, init, seed)
     }
 
-    pub(super) fn from_state(sizes: &[u32], state: &TrainState) -> Result<Self> {
+    pub(super) fn from_state(sizes: &[u32], activation: Activation, state: &TrainState) -> Result<Self> {
         let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect();
         let layers = sizes.windows(2).zip(&state.layers).map(|(size, values)| Layer {
             n_inputs: size[0],
@@ -101,7 +113,7 @@ impl Network {
             weights: narrow(&values.weights),
             bias: narrow(&values.bias),
         });
-        Self::new(layers.collect())
+        Ok(Self::new(layers.collect())?.with_activation(activation))
     }
 
     pub(super) fn to_state(&self) -> TrainState {

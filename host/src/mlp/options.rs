@@ -22,6 +22,27 @@ named! {
 }
 
 named! {
+    /// What follows each hidden layer's product, as PyTorch defines it.
+    Activation, "activation":
+    /// `max(z, 0)`.
+    Relu = "relu",
+    /// `tanh z`.
+    Tanh = "tanh",
+    /// `1 / (1 + exp(-z))`.
+    Sigmoid = "sigmoid",
+    /// `z (1 + erf(z / √2)) / 2` (Hendrycks and Gimpel 2016); not the approximation by a hyperbolic tangent.
+    Gelu = "gelu",
+}
+
+/// The rectifier, which files that name no activation have.
+#[allow(clippy::derivable_impls, reason = "the macro derives nothing for one variant")]
+impl Default for Activation {
+    fn default() -> Self {
+        Self::Relu
+    }
+}
+
+named! {
     /// How the gradients of a batch's samples are combined.
     Reduction, "reduction":
     /// Their mean; a short last batch divides by its own size.
@@ -274,6 +295,9 @@ pub struct EarlyStopping {
 pub struct Options {
     /// Units of each hidden layer, 1 to [`MAX_WIDTH`], in at most [`MAX_HIDDEN_LAYERS`] layers; empty for a linear classifier. Default `[256]`.
     pub hidden: Vec<u32>,
+    /// Activation of all hidden layers. Initial weights do not depend on it: He's ([`Init`]) are meant for the rectifier, Xavier's for `tanh` and `sigmoid`. Only the rectifier with [`Engine::Epoch`]. Default [`Activation::Relu`].
+    #[serde(default)]
+    pub activation: Activation,
     /// Samples of a batch, 1 to the training samples; the last of an epoch may be shorter. Default 64.
     pub batch: u32,
     /// Total number of epochs, including those of a resumed checkpoint, at least 1. Default 10.
@@ -327,6 +351,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             hidden: vec![256],
+            activation: Activation::Relu,
             batch: 64,
             epochs: 10,
             learning_rate: 0.01,
@@ -525,6 +550,7 @@ mod tests {
         }
         fields["execution"] = "plain".into();
         fields.remove("threads");
+        fields.remove("activation");
         fields.remove("label_smoothing");
         fields.remove("clip_norm");
         let old: Options = serde_json::from_value(json.clone()).unwrap();

@@ -63,7 +63,7 @@ pub struct Report {
     /// Number of epochs repeated in plain single precision: see [`EpochReport::repeated`].
     #[serde(default)]
     pub repeated_epochs: u64,
-    /// Number of hidden units, over all layers, that are 0 on every sample of the training set: they have no gradient and no longer learn.
+    /// Number of hidden units, over all layers, that are 0 on every sample of the training set: they have no gradient and no longer learn. None is counted where the activation is not the rectifier.
     pub dead_units: u64,
     /// The same for each hidden layer.
     pub dead_units_by_layer: Vec<u64>,
@@ -107,7 +107,7 @@ pub struct Evaluation {
     pub loss: f64,
     /// Samples by true class and predicted class.
     pub confusion: Vec<Vec<u64>>,
-    /// Hidden units that are 0 on every sample of this set, for each hidden layer.
+    /// Hidden units that are 0 on every sample of this set, for each hidden layer; none where the activation is not the rectifier.
     pub dead_units_by_layer: Vec<u64>,
     /// Back end: `cuda`, `simt` or `cpu`.
     pub device: String,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::engines::Setup;
 use super::engines::epoch::SideBySide;
-use super::options::{Engine, Init, Optimizer, Options, Precision, Reduction, Residence, Schedule};
+use super::options::{Activation, Engine, Init, Optimizer, Options, Precision, Reduction, Residence, Schedule};
 use super::report::{SCHEMA, SweepEpoch, SweepModel, SweepReport};
 use super::{Dataset, Trainer, dispatch};
 use crate::runtime::journal::{self, Header, Journal, Piece, Target};
@@ -38,7 +38,7 @@ impl SweepBuilder {
     }
 
     setters! {
-        hidden: Vec<u32>, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64, reduction: Reduction,
+        hidden: Vec<u32>, activation: Activation, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64, reduction: Reduction,
         init: Init, precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32,
         threads: impl Into<Option<usize>> = threads.into(),
     }
@@ -101,6 +101,9 @@ impl SweepBuilder {
             // Each model has its own rate and seed, and its key.
             let mut without = vec!["seed", "learning_rate", "threads"];
             // Journals of programs that had no such options have the defaults.
+            if self.options.activation == Activation::Relu {
+                without.push("activation");
+            }
             if self.options.label_smoothing == 0.0 {
                 without.push("label_smoothing");
             }

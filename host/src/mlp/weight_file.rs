@@ -4,17 +4,18 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 
 use super::options::{MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH};
-use super::{Layer, Network, WeightLayout};
+use super::{Activation, Layer, Network, WeightLayout};
 use crate::runtime::tensors::{self, Tensor};
 use crate::runtime::{atomic_file, input_file};
 use crate::{Error, Result};
 
 impl Network {
     /// Reads a safetensors file. Tensors `W1`, `b1`, `W2`, … are `[in, out]` and `[out]`; else `*.weight` and `*.bias` are `[out, in]` and `[out]`, as PyTorch saves them,
-    /// the layers in the order of their names (numbers by value). Other tensors are ignored. Values of type F64, F16 and BF16 are converted to F32.
+    /// the layers in the order of their names (numbers by value). The metadata `activation` names the activation; without it, it is ReLU, which [`with_activation`](Self::with_activation) changes. Other tensors are ignored. Values of type F64, F16 and BF16 are converted to F32.
     ///
     /// # Errors
     /// [`Error::File`] naming the tensor if one is missing, has a shape that does not fit the previous layer, or holds a value that is not finite; also if the file has both
@@ -54,11 +55,11 @@ impl Network {
                 let name = &names[names.len() - 1].0;
                 Err(wrong(format!("tensor {name} gives {} classes, at most {MAX_CLASSES} are allowed", last.n_outputs)))
             }
-            _ => Self::new(layers),
+            _ => Ok(Self::new(layers)?.with_activation(activation(bytes).map_err(wrong)?)),
         }
     }
 
-    /// Writes a safetensors file of type F32: first to a new file, which is then renamed.
+    /// Writes a safetensors file of type F32, with the metadata `activation` where it is not ReLU: first to a new file, which is then renamed.
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be written; an existing file is unchanged.
@@ -81,7 +82,31 @@ impl Network {
             });
             tensors.push(Tensor::single(bias, vec![n_out], layer.bias.iter().copied()));
         }
-        atomic_file::write(path, &tensors::to_bytes(path, &tensors, "format", "pt")?)
+        let bytes = match activation_entry(self.activation()) {
+            None => tensors::to_bytes(path, &tensors, "format", "pt")?,
+            Some(entry) => {
+                let format = ("format".to_string(), "pt".to_string());
+                tensors::to_bytes_described(path, &tensors, BTreeMap::from([format, entry]))?
+            }
+        };
+        atomic_file::write(path, &bytes)
+    }
+}
+
+/// Key of the metadata that names the activation.
+const ACTIVATION: &str = "activation";
+
+/// The metadata that names an activation: none for the rectifier.
+pub(super) fn activation_entry(activation: Activation) -> Option<(String, String)> {
+    (activation != Activation::Relu).then(|| (ACTIVATION.to_string(), activation.name().to_string()))
+}
+
+/// The activation that a file's bytes name, or why it is none.
+fn activation(bytes: &[u8]) -> Result<Activation, String> {
+    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
+    match header.metadata().as_ref().and_then(|entries| entries.get(ACTIVATION)) {
+        Some(name) => name.parse().map_err(|error: Error| format!("metadata {ACTIVATION}: {error}")),
+        None => Ok(Activation::default()),
     }
 }
 

@@ -123,10 +123,13 @@ class EarlyStopping(TypedDict, total=False):
     patience: Required[Integer]
     min_delta: Number
 
+Activation = Literal["relu", "tanh", "sigmoid", "gelu"]
+
 class MlpOptions(TypedDict, total=False):
     """Options of `mlp.Trainer`, `mlp.Classifier` and `mlp.PerceptronClassifier`."""
 
     hidden: Sequence[Integer]
+    activation: Activation
     batch: Integer
     epochs: Integer
     learning_rate: Number

@@ -146,7 +146,7 @@ fn devices_that_run_kernels_follow_the_cpu() {
 #[test]
 fn weights_are_evaluated_as_they_were_trained_in_both_layouts() {
     let scratch = new_scratch();
-    for layout in ["", "--pytorch"] {
+    for layout in ["", "--activation gelu", "--pytorch"] {
         scratch.ok(&format!("train {TINY} --epochs 3 --json run.json --save-weights net.safetensors {layout}"));
         let shown = scratch.ok("evaluate --device cpu --drawn-test 60 --weights net.safetensors --json found.json");
         let (report, written) = (scratch.json("run.json"), scratch.json("found.json"));

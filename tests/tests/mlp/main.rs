@@ -1,5 +1,6 @@
 //! The tests of `mlp`, a module for each subject.
 
+mod activations;
 mod cli;
 mod cli_data;
 mod clipping;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use warpplay::Device;
 use warpplay::mlp::{Classifier, Dataset, Options, Precision};
 use warpplay_cpu_ref::mlp::{
-    Init, Layer, Network, Numbers, Optimizer, Parallel, Pass, Program, Real, Reduction, Sequential, Settings, Training,
-    epoch_order, pieces,
+    Activation, Init, Layer, Network, Numbers, Optimizer, Parallel, Pass, Program, Real, Reduction, Sequential,
+    Settings, Training, epoch_order, pieces,
 };
 use warpplay_tests::Checked;
 use warpplay_tests::golden::{self, Tensors};
@@ -246,6 +246,42 @@ fn clips<P: Program>() {
         let expected: Vec<f64> = before.iter().zip(&gradient).map(|(w, g)| w - factor * g).collect();
         close(&format!("{share} of the norm"), &flat(training.network.layers()), &expected, F64);
     }
+}
+
+/// Each gradient is the difference of losses at weights a little apart: a central difference in double precision, whose error is some 1e-10 of numbers about 1.
+fn descends<P: Program>() {
+    const STEP: f64 = 1e-5;
+    let (images, labels) = noise(5, 7, 3, 3);
+    for activation in [Activation::Relu, Activation::Tanh, Activation::Sigmoid, Activation::Gelu] {
+        let network = Network::<f64>::drawn(&[7, 6, 5, 3], Init::XavierUniform, 5).with_activation(activation);
+        let mut pass = Pass::default();
+        network.forward::<P>(&images, &mut pass);
+        network.backward::<P>(&labels, Reduction::Sum, &mut pass);
+        let loss = |number: usize, at: usize, step: f64| {
+            let mut moved = network.clone();
+            moved.layers_mut()[number].weights[at] += step;
+            let mut pass = Pass::default();
+            moved.forward::<P>(&images, &mut pass);
+            moved.losses(&labels, &mut pass);
+            pass.loss_sum()
+        };
+        for (number, layer) in network.layers().iter().enumerate() {
+            for at in 0..layer.weights.len() {
+                let expected = (loss(number, at, STEP) - loss(number, at, -STEP)) / (2.0 * STEP);
+                let found = pass.gradients[number].weights[at];
+                assert!(
+                    (found - expected).abs() < 1e-8,
+                    "{activation:?}, layer {number}, weight {at}: {found} {expected}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_are_differences_of_losses_with_each_activation() {
+    descends::<Sequential>();
+    descends::<Parallel>();
 }
 
 #[test]

@@ -5,6 +5,8 @@
 //! a step     forward of each layer -> loss_gradient -> backward of each layer's inputs from the last -> gradients of parameters -> (norm -> clip ->) update
 //! ```
 //!
+//! With another activation than the rectifier, `activate` follows each hidden layer's forward product, and `slope` the backward product of the layer behind it.
+//!
 //! All launches of a step take the step's number from device memory ([`control`]), which the update moves on: one recorded graph serves every step.
 //! No float atomics: the same inputs give the same bits.
 //!
@@ -14,9 +16,11 @@
 //! | [`parts`] | what the products of [`tile`](crate::tile) read |
 //! | [`single`] | the same in single precision, for GPUs before compute capability 8.0 |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
+//! | [`activate`] | activations other than the rectifier |
 //! | [`clip`] | the norm of all gradients, if they are clipped |
 //! | [`update`] | all optimisers |
 
+pub mod activate;
 pub mod clip;
 pub mod control;
 pub mod loss;
@@ -38,6 +42,8 @@ crate::kernel_set! {
     loss::mlp_layers_classify,
     loss::mlp_layers_active,
     loss::mlp_layers_active_parts,
+    activate::mlp_layers_activate,
+    activate::mlp_layers_slope,
     clip::mlp_layers_norm,
     clip::mlp_layers_clip,
     update::mlp_layers_weights,

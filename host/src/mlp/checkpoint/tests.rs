@@ -1,11 +1,12 @@
 //! Checkpoints: exact, complete, and never believed unchecked.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use warpplay_gpu::mlp::random;
 
 use super::*;
-use crate::mlp::{EarlyStopping, Engine, Optimizer, Reduction, Residence};
+use crate::mlp::{Activation, EarlyStopping, Engine, Optimizer, Reduction, Residence};
 use crate::runtime::sealed::reseal;
 
 const PATH: &str = "training.ckpt";
@@ -289,7 +290,7 @@ fn a_training_goes_on_only_with_what_it_had() {
     })
     .unwrap();
     type Change = &'static dyn Fn(&mut Options);
-    let cases: [(Change, &str); 13] = [
+    let cases: [(Change, &str); 14] = [
         (&|options| options.batch = 5, "option batch: 5 is not allowed (4, as in the checkpoint)"),
         (
             &|options| options.learning_rate = 0.2,
@@ -303,6 +304,10 @@ fn a_training_goes_on_only_with_what_it_had() {
         (
             &|options| options.label_smoothing = 0.2,
             "option label_smoothing: 0.2 is not allowed (0.0, as in the checkpoint)",
+        ),
+        (
+            &|options| options.activation = Activation::Tanh,
+            "option activation: tanh is not allowed (relu, as in the checkpoint)",
         ),
         (&|options| options.clip_norm = Some(0.5), "option clip_norm: 0.5 is not allowed (none, as in the checkpoint)"),
         (

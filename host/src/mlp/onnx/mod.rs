@@ -6,7 +6,8 @@
 //!   Div   by 255
 //!   Flatten
 //!   Gemm  with W1 [in, out] and b1 [out]
-//!   Relu                                     these two for each layer, Relu not after the last
+//!   Relu                                     these two for each layer, Relu not after the last; Tanh or Sigmoid in its place, or
+//!                                            z (1 + Erf(z / √2)) / 2, which these operators have no name for
 //! logits  float32 [n, n_classes]
 //!   Softmax over the classes                 if it is asked for
 //! probabilities  float32 [n, n_classes]
@@ -21,7 +22,7 @@ use prost::Message;
 use self::messages::{
     Attribute, Dimension, FLOAT, Graph, INT, Model, Node, OperatorSet, Shape, Tensor, TensorType, Type, UINT8, Value,
 };
-use super::Network;
+use super::{Activation, Network};
 use crate::runtime::atomic_file;
 use crate::{Error, Result};
 
@@ -105,7 +106,12 @@ impl Network {
             let z = if number == n_layers { "logits" } else { &z };
             graph.nodes.push(node("Gemm", &[&x, &weights, &bias], z, &[]));
             if number < n_layers {
-                graph.nodes.push(node("Relu", &[z], &format!("x{}", number + 1), &[]));
+                activate(&mut graph, self.activation(), number, z);
+            }
+        }
+        if n_layers > 1 && self.activation() == Activation::Gelu {
+            for (name, value) in [("half", 0.5), ("one", 1.0), ("root", std::f32::consts::FRAC_1_SQRT_2)] {
+                graph.initializers.push(tensor(name, &[], &[value]));
             }
         }
         graph.outputs.push(value("logits", FLOAT, &[n_classes]));
@@ -120,6 +126,25 @@ impl Network {
             graph: Some(graph),
             opset_import: vec![OperatorSet { domain: String::new(), version: OPSET }],
         })
+    }
+}
+
+/// The activation of the sums `z` of layer `number`, to the inputs of the next.
+fn activate(graph: &mut Graph, activation: Activation, number: usize, z: &str) {
+    let next = format!("x{}", number + 1);
+    match activation {
+        Activation::Relu => graph.nodes.push(node("Relu", &[z], &next, &[])),
+        Activation::Tanh => graph.nodes.push(node("Tanh", &[z], &next, &[])),
+        Activation::Sigmoid => graph.nodes.push(node("Sigmoid", &[z], &next, &[])),
+        Activation::Gelu => {
+            let [scaled, error, share, twice] =
+                ["scaled", "error", "share", "twice"].map(|name| format!("{name}{number}"));
+            graph.nodes.push(node("Mul", &[z, "root"], &scaled, &[]));
+            graph.nodes.push(node("Erf", &[&scaled], &error, &[]));
+            graph.nodes.push(node("Add", &[&error, "one"], &share, &[]));
+            graph.nodes.push(node("Mul", &[z, &share], &twice, &[]));
+            graph.nodes.push(node("Mul", &[&twice, "half"], &next, &[]));
+        }
     }
 }
 
@@ -190,6 +215,22 @@ mod tests {
                 let found: Vec<f32> =
                     tensor.raw_data.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
                 assert_eq!(found, *values);
+            }
+        }
+        for (activation, between) in [
+            (Activation::Tanh, &["Tanh"][..]),
+            (Activation::Sigmoid, &["Sigmoid"]),
+            (Activation::Gelu, &["Mul", "Erf", "Add", "Mul", "Mul"]),
+        ] {
+            network.clone().with_activation(activation).save_onnx(&path, &OnnxFormat::default()).unwrap();
+            let graph = Model::decode(&std::fs::read(&path).unwrap()[..]).unwrap().graph.unwrap();
+            let kinds: Vec<&str> = graph.nodes[4..4 + between.len()].iter().map(|node| node.op_type.as_str()).collect();
+            assert_eq!(kinds, between);
+            let mut known: Vec<&str> = graph.initializers.iter().map(|tensor| tensor.name.as_str()).collect();
+            known.push("images");
+            for node in &graph.nodes {
+                assert!(node.inputs.iter().all(|input| known.contains(&input.as_str())), "{node:?}");
+                known.extend(node.outputs.iter().map(String::as_str));
             }
         }
         let graph = read(&OnnxFormat { image_size: Some((2, 3)), softmax: true });

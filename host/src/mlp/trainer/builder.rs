@@ -6,7 +6,8 @@ use super::{Position, Trainer};
 use crate::mlp::checkpoint::Checkpoint;
 use crate::mlp::engines::Setup;
 use crate::mlp::options::{
-    EarlyStopping, Engine, Init, MAX_CLASSES, MAX_WIDTH, Optimizer, Options, Precision, Reduction, Residence, Schedule,
+    Activation, EarlyStopping, Engine, Init, MAX_CLASSES, MAX_WIDTH, Optimizer, Options, Precision, Reduction,
+    Residence, Schedule,
 };
 use crate::mlp::{Dataset, Network, dispatch, network};
 use crate::runtime::keep::Keep;
@@ -50,7 +51,7 @@ impl TrainerBuilder {
 
     setters! {
         noted in given;
-        hidden: Vec<u32>, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64,
+        hidden: Vec<u32>, activation: Activation, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64,
         reduction: Reduction, init: Init, seed: u64, precision: Precision, engine: Engine, stream: Residence, held_out: u32,
         early_stopping: Option<EarlyStopping>, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
     }
@@ -67,7 +68,7 @@ impl TrainerBuilder {
         self
     }
 
-    /// Initial weights, in place of drawn ones.
+    /// Initial weights, in place of drawn ones; of a network with the activation that is trained.
     pub fn network(mut self, network: Network) -> Self {
         self.network = Some(network);
         self
@@ -167,6 +168,12 @@ impl TrainerBuilder {
         {
             return Err(Error::shape("network", format!("{sizes:?}"), format!("{:?}", network.sizes())));
         }
+        if let Some(network) = &network
+            && network.activation() != options.activation
+        {
+            let allowed = format!("{}, the given network's", network.activation());
+            return Err(Error::option("activation", options.activation, allowed));
+        }
         let data_checksum = train.checksum();
         device.expect_memory(&memory)?;
         let mut engine = dispatch::open(device, setup)?;
@@ -221,8 +228,9 @@ fn setup(options: Options, train: &Arc<Dataset>) -> Setup {
 }
 
 /// Names of all options.
-const NAMES: [&str; 20] = [
+const NAMES: [&str; 21] = [
     "hidden",
+    "activation",
     "batch",
     "epochs",
     "learning_rate",

@@ -289,7 +289,7 @@ impl Trainer {
     /// # Errors
     /// Errors of the device.
     pub fn network(&mut self) -> Result<Network> {
-        Network::from_state(&self.sizes, &self.engine.state()?)
+        Network::from_state(&self.sizes, self.options.activation, &self.engine.state()?)
     }
 
     /// The present state, from which a later run continues as if it had never stopped.

@@ -10,7 +10,7 @@ use warpplay_cpu_ref::mlp::{Parallel, Pass, Real, Training};
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
 use crate::mlp::evaluation::Classified;
-use crate::mlp::options::{Engine, Optimizer, Options, Precision, Reduction};
+use crate::mlp::options::{Activation, Engine, Optimizer, Options, Precision, Reduction};
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::runtime::threads::Threads;
 use crate::{Backend, Buffer, Device, Error, Memory, Result};
@@ -132,7 +132,13 @@ impl<T: Real> CpuEngine<T> {
             n_inputs: size[0],
             n_outputs: size[1],
         });
-        let training = Training::new(reference::Network::new(layers.collect()), settings(&options));
+        let network = reference::Network::new(layers.collect()).with_activation(match options.activation {
+            Activation::Relu => reference::Activation::Relu,
+            Activation::Tanh => reference::Activation::Tanh,
+            Activation::Sigmoid => reference::Activation::Sigmoid,
+            Activation::Gelu => reference::Activation::Gelu,
+        });
+        let training = Training::new(network, settings(&options));
         Ok(Self { options, sizes, train, threads, training, kept: None, sets: Vec::new() })
     }
 
@@ -193,7 +199,9 @@ impl<T: Real> Train for CpuEngine<T> {
     fn classify(&mut self, set: SetId) -> Result<Classified> {
         let set = self.sets.get(set.0).ok_or_else(|| Error::shape("loaded sets", self.sets.len(), set.0))?;
         let (n_layers, hidden) = (self.sizes.len() - 1, &self.sizes[1..self.sizes.len() - 1]);
-        let unseen: Vec<Vec<bool>> = hidden.iter().map(|&width| vec![false; width]).collect();
+        // Only the rectifier lets units die.
+        let is_alive = self.options.activation != Activation::Relu;
+        let unseen: Vec<Vec<bool>> = hidden.iter().map(|&width| vec![is_alive; width]).collect();
         let parts = self.pass_parts(set.images(), |network, samples, pass| {
             network.losses(&set.labels()[samples], pass);
             let mut active = unseen.clone();

@@ -10,7 +10,7 @@ use warpplay_gpu::tile::task::CLUSTER;
 
 use super::numbers::{Numbers, Outputs};
 use super::plan::{LayerPlan, Plan};
-use super::tiles::{Loss, LossGradient, Step, Tiles};
+use super::tiles::{Activate, Loss, Slope, Step, Tiles, Written};
 use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
 
@@ -129,24 +129,27 @@ pub(super) struct NetworkArrays {
     /// `[capacity, line_length(n_classes)]`
     pub logits: Buffer<f32>,
     tiles: Tiles,
-    /// For each hidden layer, 1 for each unit that was positive.
+    /// For each hidden layer, 1 for each unit that was positive; empty with another activation than the rectifier, which lets no unit die.
     pub active: Vec<Buffer<u32>>,
     /// Samples there is room for.
     pub capacity: u32,
 }
 
 impl NetworkArrays {
-    /// Takes the memory for `capacity` samples at once.
-    pub fn new(stream: &Stream, plan: Plan, numbers: Numbers, capacity: u32) -> Result<Self> {
+    /// Takes the memory for `capacity` samples at once; the activation as in [`Tiles::new`].
+    pub fn new(stream: &Stream, plan: Plan, numbers: Numbers, capacity: u32, of: Option<u32>) -> Result<Self> {
         let Some((last, hidden)) = plan.layers.split_last() else {
             return Err(Error::shape("layers", "at least 1", 0));
         };
         Ok(Self {
             logits: stream.alloc(last.line() as usize * capacity as usize)?,
-            tiles: Tiles::new(stream, &plan, numbers, capacity)?,
+            tiles: Tiles::new(stream, &plan, numbers, capacity, of)?,
             parameters: stream.alloc(plan.n_values)?,
             offsets: stream.upload(&plan.layers.iter().map(offsets_of).collect::<Vec<_>>())?,
-            active: hidden.iter().map(|layer| stream.alloc(layer.n_outputs as usize)).collect::<Result<_>>()?,
+            active: match of {
+                None => hidden.iter().map(|layer| stream.alloc(layer.n_outputs as usize)).collect::<Result<_>>()?,
+                Some(_) => Vec::new(),
+            },
             plan,
             capacity,
         })
@@ -304,8 +307,33 @@ impl Kernels {
         unsafe { self.gather_step(stream, plan, tiles, step)? };
         for number in 0..plan.layers.len() {
             tiles.run_forward(stream, plan, number, n, parameters, logits)?;
+            self.activate(stream, tiles.activate(plan, number, false), n)?;
         }
         Ok(())
+    }
+
+    /// Outputs of a layer for `n` samples, where its product does not make them.
+    fn activate(&self, stream: &Stream, activate: Option<Activate<'_>>, n: u32) -> Result<()> {
+        let Some(Activate { sums, slopes, outputs: Written { single, short }, n_units, line, of }) = activate else {
+            return Ok(());
+        };
+        // SAFETY: there are lines for as many samples as are taken at once; derivatives, where they are kept, are as long as the sums of a batch.
+        unsafe {
+            let arguments = (sums, slopes, single, short, n, n_units, line, of);
+            stream.run_unchecked(&self.set.mlp_layers_activate, arguments)
+        }
+    }
+
+    /// Gradient of a layer's sums for `n` samples, where the product behind it does not make it.
+    fn slope(&self, stream: &Stream, slope: Option<Slope<'_>>, n: u32) -> Result<()> {
+        let Some(Slope { gradient, slopes, result: Written { single, short }, n_units, line }) = slope else {
+            return Ok(());
+        };
+        // SAFETY: there are lines for a batch.
+        unsafe {
+            let arguments = (gradient, slopes, single, short, n, n_units, line);
+            stream.run_unchecked(&self.set.mlp_layers_slope, arguments)
+        }
     }
 
     /// Gathers the samples of a step.
@@ -369,6 +397,7 @@ impl Kernels {
         let (last, batch) = (plan.layers.len() - 1, train.batch);
         for number in 0..last {
             tiles.run_forward(stream, plan, number, batch, parameters, logits)?;
+            self.activate(stream, tiles.activate(plan, number, true), batch)?;
         }
         let scale = if train.scaled { train.control.view().split_at(control::SCALE).1 } else { In::none() };
         let loss =
@@ -379,6 +408,7 @@ impl Kernels {
         }
         for number in (1..=last).rev() {
             tiles.run_backward(stream, plan, number, parameters)?;
+            self.slope(stream, tiles.slope(plan, number - 1), batch)?;
         }
         let overflow = train.scaled.then_some(&mut train.control);
         tiles.run_gradients(stream, plan, &mut train.parts, overflow)?;
@@ -392,7 +422,7 @@ impl Kernels {
         logits: &Buffer<f32>,
         train: &mut TrainArrays,
         source: Source<'_>,
-        LossGradient { single, short }: LossGradient<'_>,
+        Written { single, short }: Written<'_>,
         n_classes: u32,
     ) -> Result<()> {
         let (samples, order) = source.samples();

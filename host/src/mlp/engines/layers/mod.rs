@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 use warpplay_gpu::mlp::layers::update::{Rate, Rule, kind};
 use warpplay_gpu::mlp::layers::view::{image_stride, line_length};
-use warpplay_gpu::mlp::layers::{clip, control};
+use warpplay_gpu::mlp::layers::{activate, clip, control};
 use warpplay_gpu::mlp::shuffle;
 
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
 use crate::mlp::evaluation::Classified;
-use crate::mlp::options::{Engine, MAX_CLASSES, Optimizer, Options, Precision, Reduction, Residence};
+use crate::mlp::options::{Activation, Engine, MAX_CLASSES, Optimizer, Options, Precision, Reduction, Residence};
 use crate::mlp::state::TrainState;
 use crate::{Buffer, Device, Error, Graph, Memory, Result, Stream};
 use kernels::{Course, Findings, Kernels, NetworkArrays, Order, Samples, Source, TrainArrays};
@@ -45,7 +45,7 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
     let (plan, capacity) = plan_of(&options, &sizes, train.as_deref())?;
     let n_train = train.as_ref().map(|set| sample_count(set)).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
-    let mut network = NetworkArrays::new(&stream, plan, numbers, capacity)?;
+    let mut network = NetworkArrays::new(&stream, plan, numbers, capacity, curve(options.activation))?;
     if n_train.is_some() {
         network.train(&stream, batch)?;
     }
@@ -89,7 +89,7 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
     let copies = 2 * (1 + if n_train > 0 { options.optimizer.n_moments() as u64 } else { 0 });
     let trained = (n_train > 0).then_some(batch as u32);
     let logits = plan.layers.last().map_or(0, |layer| u64::from(layer.line()) * u64::from(capacity));
-    let layers = 4 * logits + Tiles::bytes(&plan, numbers, capacity, trained);
+    let layers = 4 * logits + Tiles::bytes(&plan, numbers, capacity, trained, curve(options.activation));
     let sample = u64::from(image_stride(sizes[0])) + 1;
     let held = 2 * sample * u64::from(capacity);
     let memory = Memory::default().on_device("weights", 4 * copies * plan.n_values as u64).on_device("layers", layers);
@@ -117,6 +117,16 @@ fn sample_count(set: &Dataset) -> Result<u32> {
         .ok()
         .filter(|&n| n <= u32::MAX / 2)
         .ok_or_else(|| Error::shape("samples", format!("at most {}", u32::MAX / 2), set.len()))
+}
+
+/// The kernels' form of an activation; `None` for the rectifier, which is part of the products.
+const fn curve(activation: Activation) -> Option<u32> {
+    match activation {
+        Activation::Relu => None,
+        Activation::Tanh => Some(activate::kind::TANH),
+        Activation::Sigmoid => Some(activate::kind::SIGMOID),
+        Activation::Gelu => Some(activate::kind::GELU),
+    }
 }
 
 /// The kernels' form of an optimiser.
@@ -397,6 +407,10 @@ impl Train for LayersEngine {
             losses = stream.read(&findings.losses)?;
         }
         found.loss_sum = losses.iter().map(|&loss| f64::from(loss)).sum();
+        if network.active.is_empty() {
+            let hidden = &network.plan.layers[..network.plan.layers.len() - 1];
+            found.active = hidden.iter().map(|layer| vec![true; layer.n_outputs as usize]).collect();
+        }
         for active in &network.active {
             found.active.push(stream.read(active)?.iter().map(|&word| word != 0).collect());
         }

@@ -15,8 +15,8 @@ use crate::{Buffer, In, InOut, Result, Stream};
 /// The pixels are whole numbers up to 255.
 const PIXEL: f32 = 1.0 / 255.0;
 
-/// Where the gradient of the logits goes: one of the two.
-pub(super) struct LossGradient<'a> {
+/// Where numbers go that a product reads: one of the two.
+pub(super) struct Written<'a> {
     pub single: InOut<'a, f32>,
     pub short: PartsArgs<'a>,
 }
@@ -76,6 +76,39 @@ pub(super) struct Step<'a> {
     pub rows: RowsArgs<'a>,
 }
 
+/// What activates the outputs of a hidden layer, from the sums of its product.
+pub(super) struct Activate<'a> {
+    pub sums: In<'a, f32>,
+    /// Where the derivatives go; nothing outside of a training.
+    pub slopes: InOut<'a, f32>,
+    pub outputs: Written<'a>,
+    pub n_units: u32,
+    /// Numbers of a line of the outputs.
+    pub line: u32,
+    /// One of [`activate::kind`](mod@warpplay_gpu::mlp::layers::activate::kind).
+    pub of: u32,
+}
+
+/// What makes the gradient of a hidden layer's sums, from that of its outputs.
+pub(super) struct Slope<'a> {
+    pub gradient: In<'a, f32>,
+    pub slopes: In<'a, f32>,
+    pub result: Written<'a>,
+    pub n_units: u32,
+    /// Numbers of a line of the result.
+    pub line: u32,
+}
+
+/// What an activation other than the rectifier needs.
+struct Curve {
+    /// One of [`activate::kind`](mod@warpplay_gpu::mlp::layers::activate::kind).
+    of: u32,
+    /// `[capacity, line]` Sums of one hidden layer's product, forward or backward; of the widest.
+    sums: Buffer<f32>,
+    /// Of each hidden layer in training, the derivatives for a batch.
+    slopes: Vec<Buffer<f32>>,
+}
+
 /// Where the losses of a step go, and what its gradients are multiplied with.
 pub(super) struct Loss<'a> {
     pub partial: InOut<'a, f32>,
@@ -99,6 +132,8 @@ pub(super) struct Tiles {
     /// Of each layer, for as many samples as there is room for.
     forward: Vec<Prepared>,
     training: Option<Training>,
+    /// `None` for the rectifier.
+    curve: Option<Curve>,
     kernels: Kernels,
 }
 
@@ -123,8 +158,8 @@ fn weights_of<'a>(weights: &'a Option<Buffer<u16>>, layer: &LayerPlan, parameter
 }
 
 impl Tiles {
-    /// Takes the memory for `capacity` samples at once.
-    pub fn new(stream: &Stream, plan: &Plan, numbers: Numbers, capacity: u32) -> Result<Self> {
+    /// Takes the memory for `capacity` samples at once; `of` is one of [`activate::kind`](mod@warpplay_gpu::mlp::layers::activate::kind), or `None` for the rectifier.
+    pub fn new(stream: &Stream, plan: &Plan, numbers: Numbers, capacity: u32, of: Option<u32>) -> Result<Self> {
         let kernels = Kernels::load(stream.device(), numbers.of_operands(), None)?;
         let mut inputs = Vec::new();
         for (number, layer) in plan.layers.iter().enumerate() {
@@ -141,14 +176,21 @@ impl Tiles {
             true => None,
             false => Some(stream.alloc(n_weights * numbers.parts as usize)?),
         };
-        let mut tiles =
-            Self { numbers, capacity, inputs, weights, n_weights, forward: Vec::new(), training: None, kernels };
+        let curve = match of {
+            Some(of) => {
+                let sums = stream.alloc(widest_hidden(plan) as usize * capacity as usize)?;
+                Some(Curve { of, sums, slopes: Vec::new() })
+            }
+            None => None,
+        };
+        let (forward, training) = (Vec::new(), None);
+        let mut tiles = Self { numbers, capacity, inputs, weights, n_weights, forward, training, curve, kernels };
         tiles.forward = tiles.forward(stream, plan, capacity)?;
         Ok(tiles)
     }
 
     /// Memory of [`new`](Self::new) and [`train`](Self::train).
-    pub fn bytes(plan: &Plan, numbers: Numbers, capacity: u32, batch: Option<u32>) -> u64 {
+    pub fn bytes(plan: &Plan, numbers: Numbers, capacity: u32, batch: Option<u32>, of: Option<u32>) -> u64 {
         let held: u64 = plan
             .layers
             .iter()
@@ -160,7 +202,12 @@ impl Tiles {
             })
             .sum();
         let weights = if numbers.is_single() { 0 } else { plan.n_short_values as u64 * u64::from(numbers.parts) };
-        u64::from(numbers.values.bytes()) * (held + weights) + batch.map_or(0, |batch| 4 * (u64::from(batch) + 1))
+        let hidden = &plan.layers[..plan.layers.len().saturating_sub(1)];
+        let slopes: u64 = hidden.iter().map(|layer| u64::from(layer.line()) * u64::from(batch.unwrap_or(0))).sum();
+        let curve = of.map_or(0, |_| 4 * (u64::from(widest_hidden(plan)) * u64::from(capacity) + slopes));
+        curve
+            + u64::from(numbers.values.bytes()) * (held + weights)
+            + batch.map_or(0, |batch| 4 * (u64::from(batch) + 1))
     }
 
     const fn input_parts(numbers: Numbers, layer: usize) -> u32 {
@@ -215,16 +262,17 @@ impl Tiles {
             let b = self.weights_lie(layer, true);
             let shape = self.shape([n_rows, layer.n_outputs, layer.n_inputs], a, b, layer.line());
             let shape = match plan.layers.get(number + 1) {
-                Some(next) => Shape {
+                // An activation takes single precision.
+                Some(next) if self.curve.is_none() => Shape {
                     c_stride: input_line(next),
                     c_parts: self.numbers.parts,
                     c_part_stride: u64::from(input_line(next)) * u64::from(self.capacity),
                     ..shape
                 },
-                None => shape,
+                _ => shape,
             };
             let factor = if number == 0 { PIXEL } else { 1.0 };
-            let shape = Shape { factor, rectifier: number < last, ..shape };
+            let shape = Shape { factor, rectifier: number < last && self.curve.is_none(), ..shape };
             Prepared::new(stream, &self.kernels, shape, self.input_operand(number), self.weights_operand(layer))
         };
         plan.layers.iter().enumerate().map(layer).collect()
@@ -261,9 +309,16 @@ impl Tiles {
             let own = Lie::of_lines(false, batch, numbers.output_line(layer), parts);
             if number > 0 {
                 let sizes = [batch, layer.n_inputs, layer.n_outputs];
-                let c_stride = numbers.output_line(&plan.layers[number - 1]);
-                let shape = self.shape(sizes, own, self.weights_lie(layer, false), c_stride);
-                let shape = Shape { c_parts: parts, mask_stride: input_line(layer), ..shape };
+                let before = &plan.layers[number - 1];
+                let weights = self.weights_lie(layer, false);
+                let shape = match &self.curve {
+                    // The derivative is multiplied in single precision.
+                    Some(_) => self.shape(sizes, own, weights, before.line()),
+                    None => {
+                        let shape = self.shape(sizes, own, weights, numbers.output_line(before));
+                        Shape { c_parts: parts, mask_stride: input_line(layer), ..shape }
+                    }
+                };
                 let (a, b) = ((gradients[number].short(), 0), self.weights_operand(layer));
                 backward.push(Prepared::new(stream, &self.kernels, shape, a, b)?);
             }
@@ -292,6 +347,11 @@ impl Tiles {
         let forward = self.forward(stream, plan, batch)?;
         let logits = self.logits(stream, plan, &forward)?;
         let classes = stream.alloc(batch as usize + 1)?;
+        if let Some(Curve { slopes, .. }) = &mut self.curve {
+            let hidden = &plan.layers[..plan.layers.len() - 1];
+            let of_layer = |layer: &LayerPlan| stream.alloc(layer.line() as usize * batch as usize);
+            *slopes = hidden.iter().map(of_layer).collect::<Result<_>>()?;
+        }
         self.training = Some(Training { batch, forward, logits, classes, backward, parameters, gradients });
         Ok(())
     }
@@ -323,18 +383,39 @@ impl Tiles {
     }
 
     /// Where the gradient of the logits goes.
-    pub fn loss_gradient(&mut self) -> LossGradient<'_> {
-        let (parts, format) = (self.numbers.parts, self.numbers.format());
+    pub fn loss_gradient(&mut self) -> Written<'_> {
         match self.training.as_mut().and_then(|training| training.gradients.last_mut()) {
-            Some(Held::Short(gradient)) => {
-                let part_len = gradient.len() / parts as usize;
-                let part_stride = part_len as u64;
-                let short = PartsArgs { values: gradient.view_mut(), part_stride, parts, format, part_len };
-                LossGradient { single: InOut::none(), short }
-            }
-            Some(Held::Single(gradient)) => LossGradient { single: gradient.view_mut(), short: none() },
-            None => LossGradient { single: InOut::none(), short: none() },
+            Some(gradient) => written(gradient, self.numbers),
+            None => Written { single: InOut::none(), short: none() },
         }
+    }
+
+    /// What activates the outputs of layer `number` after its product: `None` for the last, and where the product rectifies them. In a training the derivatives are kept.
+    pub fn activate(&mut self, plan: &Plan, number: usize, is_training: bool) -> Option<Activate<'_>> {
+        let (layer, next) = (&plan.layers[number], plan.layers.get(number + 1)?);
+        let Curve { of, sums, slopes } = self.curve.as_mut()?;
+        let slopes = slopes.get_mut(number).filter(|_| is_training);
+        Some(Activate {
+            sums: sums.view(),
+            slopes: slopes.map_or_else(InOut::none, Buffer::view_mut),
+            outputs: written(&mut self.inputs[number + 1], self.numbers),
+            n_units: layer.n_outputs,
+            line: input_line(next),
+            of: *of,
+        })
+    }
+
+    /// What makes the gradient of the sums of layer `number` after the product that makes that of its outputs: `None` where the product masks it.
+    pub fn slope(&mut self, plan: &Plan, number: usize) -> Option<Slope<'_>> {
+        let (layer, curve) = (&plan.layers[number], self.curve.as_ref()?);
+        let gradient = self.training.as_mut()?.gradients.get_mut(number)?;
+        Some(Slope {
+            gradient: curve.sums.view(),
+            slopes: curve.slopes.get(number)?.view(),
+            result: written(gradient, self.numbers),
+            n_units: layer.n_outputs,
+            line: self.numbers.output_line(layer),
+        })
     }
 
     /// The outputs of a hidden layer that is not the last, and their line.
@@ -357,16 +438,17 @@ impl Tiles {
         logits: &mut Buffer<f32>,
     ) -> Result<()> {
         let layer = &plan.layers[number];
-        let Self { inputs, weights, forward, training, .. } = self;
+        let Self { inputs, weights, forward, training, curve, .. } = self;
         // A batch has products of its own, whose tiles fit it better. Their sums may be in another order: last bits depend on how many samples are taken at once.
         let prepared = match training {
             Some(training) if n <= training.batch => &training.forward[number],
             _ => &forward[number],
         };
         let (own, next) = inputs.split_at_mut(number + 1);
-        let (c, c_short) = match next.first_mut() {
-            Some(next) => next.views_mut(),
-            None => (logits.view_mut(), InOut::none()),
+        let (c, c_short) = match (next.first_mut(), curve) {
+            (Some(_), Some(curve)) => (curve.sums.view_mut(), InOut::none()),
+            (Some(next), None) => next.views_mut(),
+            (None, _) => (logits.view_mut(), InOut::none()),
         };
         let views = Views {
             a: own[number].view(),
@@ -390,18 +472,21 @@ impl Tiles {
         number: usize,
         parameters: &Buffer<f32>,
     ) -> Result<()> {
-        let Self { inputs, weights, training, .. } = self;
+        let Self { inputs, weights, training, curve, .. } = self;
         let Some(training) = training else { return Ok(()) };
         let prepared = &training.backward[number - 1];
         let (before, own) = training.gradients.split_at_mut(number);
-        let (c, c_short) = before[number - 1].views_mut();
+        let ((c, c_short), mask) = match curve {
+            Some(curve) => ((curve.sums.view_mut(), InOut::none()), In::none()),
+            None => (before[number - 1].views_mut(), inputs[number].view()),
+        };
         let views = Views {
             a: own[0].view(),
             b: weights_of(weights, &plan.layers[number], parameters),
             bias: In::none(),
             residual: In::none(),
             residual_short: In::none(),
-            mask: inputs[number].view(),
+            mask,
             c,
             c_short,
             overflow: InOut::none(),
@@ -482,6 +567,26 @@ impl Tiles {
         }
         Ok(())
     }
+}
+
+/// Where numbers are written that a product reads; parts lie evenly.
+fn written(held: &mut Held, numbers: Numbers) -> Written<'_> {
+    let (parts, format) = (numbers.parts, numbers.format());
+    match held {
+        Held::Short(values) => {
+            let part_len = values.len() / parts as usize;
+            let part_stride = part_len as u64;
+            let short = PartsArgs { values: values.view_mut(), part_stride, parts, format, part_len };
+            Written { single: InOut::none(), short }
+        }
+        Held::Single(values) => Written { single: values.view_mut(), short: none() },
+    }
+}
+
+/// The longest line of a hidden layer's sums.
+fn widest_hidden(plan: &Plan) -> u32 {
+    let hidden = &plan.layers[..plan.layers.len().saturating_sub(1)];
+    hidden.iter().map(LayerPlan::line).max().unwrap_or(0)
 }
 
 /// All parameters in parts.
