@@ -14,7 +14,7 @@ import torch
 from serve import serve
 
 REPEATS = 20
-SECONDS = 0.5
+SECONDS = 0.1
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "tf32": torch.float32, "f32": torch.float32}
 
 
