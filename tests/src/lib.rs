@@ -84,6 +84,7 @@
 //! | `cfr/old_files.rs` | a file of version 0.1 is not read, or a solve does not go on from it with the same bits |
 //! | `tile/convolution.rs`, `tile/numbers.rs` | a convolution of images differs from the plain program, in some board, filter, format or tile, an image alone from the same among others, or a wrong size is accepted |
 //! | `tile/filter_gradient.rs` | the gradient of filters differs from the plain program, or a wrong size is accepted |
+//! | `tile/ladder.rs` | a step of the page on one product differs from the product in double precision, or takes a size that it should refuse |
 //! | `tile/product.rs`, `tile/engines.rs`, `tile/case.rs` | a product of matrices differs from the plain program, in some shape, format or tile, or a wrong size is accepted |
 //! | `tile/beside.rs` | a bench takes what is no answer for the time of another program, or does not say why there is none |
 //! | `tile/rate.rs` | the peak of `mma.sync` is counted of other products than were made |
