@@ -118,7 +118,7 @@ impl Ring {
     }
 
     /// Waits until the slot of stage `stage` is free, and announces as many bytes as a slot has; returns its shared address and the barrier object that counts them, for copies of rectangles
-    /// ([`MapAt::copy`](super::tensor_map::MapAt::copy)). One thread of the block calls it.
+    /// ([`MapAt::copy`](super::tensor_map::MapAt::copy)). One thread of the block calls it, or threads that take stages in turn, no more than the ring has slots.
     #[inline(always)]
     pub fn expect(self, stage: u32) -> (u32, u32) {
         let to = self.address_of(stage);

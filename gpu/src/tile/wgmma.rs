@@ -1,4 +1,4 @@
-//! Products by warpgroups: a warp fetches slabs of both operands by bulk tensor copies, one or two warpgroups multiply (`sm_90a`).
+//! Products by warpgroups: four warps fetch slabs of both operands in turn by bulk tensor copies, one or two warpgroups multiply (`sm_90a`).
 //!
 //! A warpgroup has 64 rows of the tile and all of its columns. Blocks take tiles in turn; while the last sums of a tile are written, the slabs of the next one are on their way. Tiles are taken in
 //! strips of eight rows of tiles, so that blocks that work at a time share operands in the second-level cache.
@@ -230,6 +230,8 @@ pub(super) unsafe fn product<
 ) {
     // The same in all lanes, and known to be so: conditions on it do not split warps.
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
+    // A warp that fetches sees every fourth release alone: with fewer slots, what it waits for could be the round before.
+    const { assert!(n_slots::<R, GROUPS>() >= FETCHERS) };
     let slots = n_slots::<R, GROUPS>();
     let vectors = stage_bytes::<R, GROUPS>() / 16;
     let base = dynamic::<Vec4>(0, shared_bytes::<R, GROUPS>() / 16).base();

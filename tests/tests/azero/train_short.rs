@@ -26,14 +26,14 @@ struct Short {
     apart: f64,
 }
 
-/// bfloat16 has 8 significant bits. Kernels and plain program round the same numbers, but sums of single precision, off by 2⁻²⁰ of their size, may lie on the other side of the middle between two numbers of 8 bits, 2⁻⁸ apart:
-/// 2⁻¹¹ of them, so that an operand's length is off by 2⁻⁸ times the root of that, below 2⁻¹³.
+/// bfloat16 has 8 significant bits. Kernels and plain program round the same numbers, but sums of single precision, off by 2⁻²⁰ of their size, may lie on the other side of the middle between two numbers of 8 bits, up to 2⁻⁷ of their size apart:
+/// 2⁻¹² of them, so that an operand's length is off by 2⁻⁷ times the root of that, 2⁻¹³.
 const BF16: Short =
-    Short { precision: Precision::Bf16, rounding: 1.0 / 512.0, operands: Operands::Bfloat16, apart: 1.0 / 8192.0 };
-/// In tf32 a number has two parts of bfloat16, each of which leaves at most 2⁻⁹: together 2⁻¹⁸, and the product of two second parts, which is left out, is as small. So a product is off by three times that, and sums by 2⁻²⁰, together
-/// less than 2⁻¹⁶; a number alone with its part of what is left out by less than 2⁻¹⁷.
+    Short { precision: Precision::Bf16, rounding: 1.0 / 256.0, operands: Operands::Bfloat16, apart: 1.0 / 8192.0 };
+/// In tf32 a number has two parts of bfloat16. The first leaves at most 2⁻⁸ of the number's power of two, the second at most 2⁻¹⁷; the product of two second parts, which is left out, is at most 2⁻¹⁶. So a product is off by 2⁻¹⁵, and
+/// with what sums lose, 2⁻²⁰, by less than 2⁻¹⁴; a number alone, with its half of what is left out, by at most 2⁻¹⁶.
 const TF32: Short =
-    Short { precision: Precision::Tf32, rounding: 1.0 / 131_072.0, operands: Operands::Exact, apart: 1.0 / 65_536.0 };
+    Short { precision: Precision::Tf32, rounding: 1.0 / 65_536.0, operands: Operands::Exact, apart: 1.0 / 16_384.0 };
 const ALL: [Short; 2] = [TF32, BF16];
 
 /// The devices that have such convolutions.

@@ -68,7 +68,7 @@ pub(super) const fn at_of_quad(lane: Lane) -> u32 {
 #[track_caller]
 pub(super) unsafe fn put_sums<const R: usize>(d: &[f32; R], chunk: u32, exchange: u32) {
     let (g, t) = (thread::lane() / 4, thread::lane() % 4);
-    // The lane's own first place, so that the others are at known distances.
+    // The lane's first address, so that the others are at known offsets.
     let own = exchange + 4 * (g * STRIDE + 2 * t);
     unroll!(CHUNK in [0, 1, 2, 3, 4, 5, 6, 7] {
         if CHUNK * 16 < R && chunk == CHUNK as u32 {

@@ -129,7 +129,7 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
     d: &[f32; R],
     part: Part,
 ) {
-    // Code of their own: what a short launch must fetch of it counts.
+    // Each case is code of its own, since a short launch waits for the instructions that it fetches.
     // SAFETY: the caller's promise.
     unsafe {
         let is_added = !task.residual.is_null() || !task.residual_short.is_null();

@@ -1,4 +1,4 @@
-//! The same for a warp's part that lies in C as a whole, in lines that four values at a time are written of: few instructions, which is what a short product waits for.
+//! The epilogue of a warp's part that lies in C as a whole, and whose quads are aligned: few instructions, which is what a short product waits for.
 
 use super::exchange::{COLUMNS, Lane, Part, ROWS, exchanged, meet, n_exchanges, put_sums};
 use crate::cuda::math::relu;
@@ -22,7 +22,7 @@ pub fn is_whole(task: &ProductTask, part: &Part) -> bool {
 /// As [`write`](super::write), without softmax; `A`: whether a residual of 16 bits is added.
 ///
 /// # Safety
-/// As there; and the part is one of [`is_whole`].
+/// As there; and the part is one of [`is_whole`]. With several divisions there is no residual, and C is of single precision.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn write<F: Format, const R: usize, const N: usize, const A: bool>(

@@ -264,10 +264,11 @@ pub(super) unsafe fn product<
     }
 }
 
-/// Waits until the first `N` stages of those on their way are there, `STAGES` with those that are, and for all threads.
+/// Waits until the first `N` of the last `STAGES` stages that were asked for are there, and for all threads.
 #[inline(always)]
 #[track_caller]
 fn wait<const STAGES: u32, const N: u32>() {
+    const { assert!(STAGES == 3 || STAGES == 4) };
     match STAGES - N {
         1 => async_wait::<1>(),
         2 => async_wait::<2>(),

@@ -47,7 +47,7 @@ unsafe fn copy(stage: Shared<Vec4>, at: u32, from: *const u32, words: u32) {
 /// * Launch: a block for each 128 × 128 elements of C; a warp has 64 × 64.
 ///
 /// # Safety
-/// Nobody writes `a` and `b` meanwhile, and nobody else accesses `c`; all three begin at multiples of 16 bytes.
+/// Nobody writes `a` and `b` meanwhile, and nobody else accesses `c`; `a` and `b` begin at multiples of 16 bytes.
 #[kernel(
     shape = LaunchShape::grid_2d(n / TILE, m / TILE, THREADS).with_shared(STAGES * STAGE * 16),
     require = m % TILE == 0 && n % TILE == 0 && k > 0 && k % DEPTH == 0,
