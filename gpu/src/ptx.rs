@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use std::io::{self, Read};
 
 /// One module's PTX for one architecture.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PtxImage {
     /// Architecture it was compiled for, as `sm_75`.
     pub arch: &'static str,
@@ -36,7 +36,7 @@ pub struct PtxImage {
 }
 
 /// Storage of an image's text.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Text {
     Plain(&'static str),
     /// RFC 1950, and the length of the text in bytes.
@@ -76,7 +76,7 @@ impl PtxImage {
 }
 
 /// One module's PTX for every architecture it was built for, oldest first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PtxSet {
     /// Name of the module, as `mcts_connect4`.
     pub name: &'static str,

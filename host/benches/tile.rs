@@ -239,9 +239,10 @@ fn section<T: Operand, C: Format<T>>(
     let mut columns = vec!["m × n × k", "engine", "tile", "us", "TFLOP/s"];
     columns.extend(names.iter().flat_map(|name| [name.as_str(), "ratio"]));
     let mut table = Table::new(&format!("{}, products", name.to_uppercase()), 3, &columns);
-    // A small one, to learn which engine the device takes, and which others it has.
+    // A small one, to learn which engine the device takes, and which others it has; while it is there, its kernels stay loaded.
     let builder = Product::<T>::builder(64, 64, 64).precision(precision);
-    let first = builder.build(&bench.device).map(|product| product.engine());
+    let small = builder.build(&bench.device);
+    let first = small.as_ref().map(Product::engine);
     let others: Vec<Engine> = Engine::ALL
         .iter()
         .copied()
@@ -499,10 +500,16 @@ fn time<T: Operand, C: Format<T>>(bench: &Bench, asked: Asked, of: fn(f32) -> T)
     Ok((product.engine(), product.tile(), seconds))
 }
 
-/// Numbers of all sizes: zeros need less power, and the clock is higher then.
-fn numbers<T>(len: u64, of: fn(f32) -> T) -> Vec<T> {
+/// Numbers of all sizes: zeros need less power, and the clock is higher then. They come again after a prime number of them, since to make each anew takes longer than all launches.
+fn numbers<T: Copy>(len: u64, of: fn(f32) -> T) -> Vec<T> {
+    const PERIOD: u64 = 1_048_573;
     let value = |at: u64| of((at.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as f32 / 8_388_608.0 - 1.0);
-    (0..len).map(value).collect()
+    let period: Vec<T> = (0..len.min(PERIOD)).map(value).collect();
+    let mut all = Vec::with_capacity(len as usize);
+    while all.len() < len as usize {
+        all.extend_from_slice(&period[..period.len().min(len as usize - all.len())]);
+    }
+    all
 }
 
 /// Seconds of one run of several in a graph.

@@ -3,11 +3,12 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_int};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use crate::runtime::driver::{self, Handle, device_attribute};
 use crate::runtime::error::{Error, Result, kills_context};
 use crate::runtime::info::{Backend, DeviceInfo, FreeMemory, Limits, device_name};
+use crate::runtime::module::CudaModule;
 
 /// The primary context of one CUDA device, shared by all objects made on it.
 pub(crate) struct Context {
@@ -19,6 +20,8 @@ pub(crate) struct Context {
     info: DeviceInfo,
     limits: Limits,
     dead: CauseOfDeath,
+    /// Modules that are in use, for whoever loads the same set again.
+    modules: Mutex<Vec<Weak<CudaModule>>>,
 }
 
 /// The failure after which the driver refuses every call on a device; shared by all openings of the device.
@@ -60,7 +63,15 @@ impl Context {
             remember(&slot.dead, &error);
             return Err(check_alive(ordinal, &slot.dead).err().unwrap_or(error));
         }
-        let context = Arc::new(Self { handle, device, ordinal, info, limits, dead: slot.dead.clone() });
+        let context = Arc::new(Self {
+            handle,
+            device,
+            ordinal,
+            info,
+            limits,
+            dead: slot.dead.clone(),
+            modules: Mutex::default(),
+        });
         slot.context = Arc::downgrade(&context);
         Ok(context)
     }
@@ -98,6 +109,11 @@ impl Context {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.limits
+    }
+
+    pub(crate) fn modules(&self) -> MutexGuard<'_, Vec<Weak<CudaModule>>> {
+        // The list stays whole if a thread panics.
+        self.modules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Free and total memory now.

@@ -6,7 +6,7 @@ mod image;
 use std::borrow::Cow;
 use std::ffi::{CString, c_void};
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use warpplay_gpu::ptx::{PtxImage, PtxSet};
 
@@ -23,7 +23,7 @@ pub use function::{Function, FunctionInfo};
 /// A set of kernels loaded on a device.
 ///
 /// On a GPU, the newest image that the device can run is passed to the driver, which compiles it (the first time; the driver
-/// caches the result on disk). On [`Backend::Simt`] nothing is loaded, since the kernels are functions of the program.
+/// caches the result on disk); a set that is loaded already is shared. On [`Backend::Simt`] nothing is loaded, since the kernels are functions of the program.
 #[derive(Clone)]
 pub struct Module {
     inner: Arc<Loaded>,
@@ -33,7 +33,7 @@ pub struct Module {
 pub(crate) struct Loaded {
     device: Device,
     set: PtxSet,
-    cuda: Option<CudaModule>,
+    cuda: Option<Arc<CudaModule>>,
     /// Texts of the images, unpacked when a program without a GPU looks up an entry.
     texts: OnceLock<Vec<Cow<'static, str>>>,
 }
@@ -63,8 +63,10 @@ fn text_of(set: &PtxSet, image: &PtxImage) -> Result<Cow<'static, str>> {
     })
 }
 
-struct CudaModule {
+/// What the driver loaded; modules of one set share it.
+pub(crate) struct CudaModule {
     handle: Handle,
+    set: PtxSet,
     context: Arc<Context>,
     /// Whether launches of its kernels can overlap.
     overlaps: bool,
@@ -91,7 +93,7 @@ impl Module {
     /// * [`Error::Unsupported`] on [`Backend::Cpu`].
     pub fn load(device: &Device, set: &PtxSet) -> Result<Self> {
         let cuda = match device.context() {
-            Some(context) => Some(load_ptx(context, set)?),
+            Some(context) => Some(shared(context, set)?),
             None if device.backend() == Backend::Cpu => return Err(no_kernels("a module")),
             None => None,
         };
@@ -142,6 +144,23 @@ pub(crate) fn no_kernels(what: &str) -> Error {
     }
 }
 
+/// The set as it is loaded on the device, or loads it.
+fn shared(context: &Arc<Context>, set: &PtxSet) -> Result<Arc<CudaModule>> {
+    let found = || {
+        let mut modules = context.modules();
+        modules.retain(|module| module.strong_count() > 0);
+        modules.iter().filter_map(Weak::upgrade).find(|module| module.set == *set)
+    };
+    if let Some(module) = found() {
+        context.enter()?;
+        return Ok(module);
+    }
+    // Without the lock: others may load other sets meanwhile.
+    let module = Arc::new(load_ptx(context, set)?);
+    context.modules().push(Arc::downgrade(&module));
+    Ok(module)
+}
+
 fn load_ptx(context: &Arc<Context>, set: &PtxSet) -> Result<CudaModule> {
     let name = set.name;
     if set.images.is_empty() {
@@ -182,7 +201,7 @@ fn load_ptx(context: &Arc<Context>, set: &PtxSet) -> Result<CudaModule> {
         driver::cuModuleLoadDataEx(&mut handle, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
     };
     match code {
-        0 => Ok(CudaModule { handle, context: Arc::clone(context), overlaps: can_overlap(image) }),
+        0 => Ok(CudaModule { handle, set: *set, context: Arc::clone(context), overlaps: can_overlap(image) }),
         driver::UNSUPPORTED_PTX_VERSION => Err(too_new()),
         // Older drivers answer the same with "invalid PTX".
         driver::INVALID_PTX if needs > newest => Err(too_new()),
