@@ -171,7 +171,18 @@ impl Ring {
     /// Called by the warp of the filling thread in place of [`wait`](Ring::wait), after [`fill`](Ring::fill).
     #[inline(always)]
     pub fn pass(self) {
-        sync_simt();
+        self.pass_over(1);
+    }
+
+    /// The same for `stages` stages that follow each other.
+    #[inline(always)]
+    pub fn pass_over(self, stages: u32) {
+        #[cfg(not(target_arch = "nvptx64"))]
+        for _ in 0..stages {
+            sync_simt();
+        }
+        #[cfg(target_arch = "nvptx64")]
+        let _ = stages;
     }
 }
 

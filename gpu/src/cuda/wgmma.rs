@@ -23,7 +23,12 @@ use crate::simt::hooks;
 ///
 /// `BY_DEPTH`: what follows each other in memory is not the depth of one row of A or column of B, but rows or columns of one depth; operands of 16 bits alone can lie so.
 #[derive(Clone, Copy, Debug)]
-pub struct Tiles<const BY_DEPTH: bool = false>(u64);
+pub struct Tiles<const BY_DEPTH: bool = false> {
+    /// Address and the first of the two distances.
+    low: u32,
+    /// The rest, which is known when a kernel is compiled.
+    high: u32,
+}
 
 /// A token which shows that all 128 threads of a warpgroup reached one point of the program together. Its products require it.
 #[derive(Debug)]
@@ -56,7 +61,7 @@ impl Tiles<false> {
     /// before they are multiplied.
     #[inline(always)]
     pub const unsafe fn new(address: u32, row_step: u32, column_step: u32) -> Self {
-        Self(Self::bits(address) | Self::bits(row_step) << 16 | Self::bits(column_step) << 32)
+        Self { low: Self::bits(address) | Self::bits(row_step) << 16, high: Self::bits(column_step) }
     }
 }
 
@@ -71,11 +76,16 @@ impl<const BY_DEPTH: bool> Tiles<BY_DEPTH> {
     #[inline(always)]
     pub const unsafe fn copied(address: u32, rectangle_bytes: u32) -> Self {
         // The mode of the exchange is in the two highest bits.
-        Self(Self::bits(address) | Self::bits(rectangle_bytes) << 16 | Self::bits(8 * 128) << 32 | 1 << 62)
+        Self { low: Self::bits(address) | Self::bits(rectangle_bytes) << 16, high: Self::bits(8 * 128) | 1 << 30 }
     }
 
-    const fn bits(bytes: u32) -> u64 {
-        (bytes >> 4) as u64 & 0x3FFF
+    const fn bits(bytes: u32) -> u32 {
+        bytes >> 4 & 0x3FFF
+    }
+
+    /// What the instructions take.
+    const fn descriptor(self) -> u64 {
+        self.low as u64 | (self.high as u64) << 32
     }
 
     /// 16 bytes of a row, those of the first or second half of the depth.
@@ -89,7 +99,7 @@ impl<const BY_DEPTH: bool> Tiles<BY_DEPTH> {
             for (depth, value) in bytes.chunks_exact_mut(2).enumerate() {
                 hooks::shared_read(exchanged(first + 128 * depth as u32), value);
             }
-        } else if self.0 >> 62 == 1 {
+        } else if self.high >> 30 == 1 {
             hooks::shared_read(exchanged(self.field(0) + row * 128 + half * 16), &mut bytes);
         } else {
             let at = self.field(0) + half * self.field(16) + row / 8 * self.field(32) + row % 8 * 16;
@@ -101,13 +111,13 @@ impl<const BY_DEPTH: bool> Tiles<BY_DEPTH> {
     /// The tiles `bytes` further on; `bytes` is a multiple of 16, and the address stays below 2^18.
     #[inline(always)]
     pub const fn offset(self, bytes: u32) -> Self {
-        Self(self.0 + (bytes >> 4) as u64)
+        Self { low: self.low + (bytes >> 4), ..self }
     }
 
     /// Bytes of the field at bit `shift`.
     #[cfg(not(target_arch = "nvptx64"))]
     const fn field(self, shift: u32) -> u32 {
-        ((self.0 >> shift & 0x3FFF) as u32) << 4
+        ((self.descriptor() >> shift & 0x3FFF) as u32) << 4
     }
 }
 
@@ -142,7 +152,7 @@ pub fn f16_n32(_: &WholeGroup, d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16]
                 inout(reg32) d[4], inout(reg32) d[5], inout(reg32) d[6], inout(reg32) d[7],
                 inout(reg32) d[8], inout(reg32) d[9], inout(reg32) d[10], inout(reg32) d[11],
                 inout(reg32) d[12], inout(reg32) d[13], inout(reg32) d[14], inout(reg32) d[15],
-                in(reg32) a[0], in(reg32) a[1], in(reg32) a[2], in(reg32) a[3], in(reg64) b.0,
+                in(reg32) a[0], in(reg32) a[1], in(reg32) a[2], in(reg32) a[3], in(reg64) b.descriptor(),
                 options(nostack, preserves_flags)
             )
         };
@@ -246,7 +256,7 @@ macro_rules! issue {
             ),
             $(inout(reg32) $d[$at],)*
             add = in(reg32) $add,
-            $($a_name = in(reg64) $a[$number].0, $b_name = in(reg64) $b[$number].0,)*
+            $($a_name = in(reg64) $a[$number].descriptor(), $b_name = in(reg64) $b[$number].descriptor(),)*
             $(a_by = const $a_by as i32, b_by = const $b_by as i32,)?
             options(nostack, preserves_flags)
         )

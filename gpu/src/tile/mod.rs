@@ -42,6 +42,7 @@ pub mod logits;
 pub mod mma;
 #[cfg(feature = "tile-plain")]
 pub mod plain;
+mod slab;
 pub mod softmax;
 pub mod task;
 #[cfg(feature = "tile-wgmma")]

@@ -1,4 +1,4 @@
-//! Products by warpgroups: four warps fetch slabs of both operands in turn by bulk tensor copies, one or two warpgroups multiply (`sm_90a`).
+//! Products by warpgroups: warps fetch slabs of both operands in turn by bulk tensor copies, one or two warpgroups multiply (`sm_90a`).
 //!
 //! A warpgroup has 64 rows of the tile and all of its columns. Blocks take tiles in turn; while the last sums of a tile are written, the slabs of the next one are on their way. Tiles are taken in
 //! strips of eight rows of tiles, so that blocks that work at a time share operands in the second-level cache.
@@ -7,9 +7,11 @@ use core::borrow::Borrow;
 
 use super::epilogue::{self, Part, meet, n_exchanges, write};
 use super::images::{self, Pixel, taps_of_depth};
+use super::slab::Slabs;
 use super::softmax::Softmax;
-use super::task::{Bf16, CLUSTER, F16, Format, ProductTask, Tf32, largest, n_pairs};
+use super::task::{Bf16, CLUSTER, F16, Format, ProductTask, Tf32, n_pairs};
 use super::work::{Work, depths_of};
+use crate::cuda::math::opaque;
 use crate::cuda::memory::{Vec4, load};
 use crate::cuda::ring::{Ring, sync_simt};
 use crate::cuda::shared::{Shared, dynamic};
@@ -37,8 +39,13 @@ pub const LAUNCH_REGISTERS: u32 = 168;
 // With more, the workers would wait for ever for those that are missing.
 const _: () = assert!(256 * WORKER_REGISTERS + 128 * FETCHER_REGISTERS <= 384 * LAUNCH_REGISTERS);
 
-/// Warps that fetch.
-const FETCHERS: u32 = 4;
+/// Warps that fetch: as many as it takes until one lane's instructions for a slab take no longer than its products.
+const fn n_fetchers<const GROUPS: u32>() -> u32 {
+    if GROUPS == 1 { 4 } else { 2 }
+}
+
+/// Steps, of about six cycles each, in which a lane describes a slab to the copy engine.
+const TURN: u32 = 16;
 /// Blocks of a cluster of kernels without clusters.
 pub(super) const ONE: u32 = 1;
 
@@ -230,8 +237,8 @@ pub(super) unsafe fn product<
 ) {
     // The same in all lanes, and known to be so: conditions on it do not split warps.
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
-    // A warp that fetches sees every fourth release alone: with fewer slots, what it waits for could be the round before.
-    const { assert!(n_slots::<R, GROUPS>() >= FETCHERS) };
+    // A warp that fetches sees the releases of its own stages alone: with fewer slots than such warps, what it waits for could be the round before.
+    const { assert!(n_slots::<R, GROUPS>() >= n_fetchers::<GROUPS>()) };
     let slots = n_slots::<R, GROUPS>();
     let vectors = stage_bytes::<R, GROUPS>() / 16;
     let base = dynamic::<Vec4>(0, shared_bytes::<R, GROUPS>() / 16).base();
@@ -318,87 +325,69 @@ unsafe fn fetch<
     ring: Ring,
     warp_index: u32,
 ) {
-    let own = if thread::lane() == 0 { warp_index % FETCHERS } else { FETCHERS };
+    let fetchers = n_fetchers::<GROUPS>();
+    // Which of every so many stages are this thread's; none of one that does not fetch.
+    let own = warp_index % 4;
+    let own = if thread::lane() == 0 && own < fetchers { Some(own) } else { None };
+    // The copy engine takes what it is asked for in turn: the first slabs should come first.
+    let (mut step, steps) = (0, own.map_or(0, |own| own * TURN));
+    while step < steps {
+        step = opaque(step + 1);
+    }
     let mut stage = 0;
     let mut tile = thread::block_idx_x() / C;
     while tile < tasks.tiles::<R, GROUPS>() {
         // SAFETY: one of the tiles; the rest as the caller vouches.
         let (task, [row, column, division]) = unsafe { tasks.locate::<R, GROUPS>(tile) };
         let task = task.borrow();
-        // SAFETY: two maps, as the caller vouches.
-        let maps = unsafe { maps_at(task.maps) };
         let (first_row, first_column) = (row * GROUPS * GROUP_ROWS, column * width::<R>());
         let pixel = Pixel::of(task, first_row);
         let first_depth = division * task.division;
-        let last_depth = if task.k - first_depth < task.division { task.k } else { first_depth + task.division };
-        // Of images, those of all taps.
-        let slabs = taps_of_depth::<B>(task) * slabs_of::<F>(task, division);
         let [from, to] = share::<F, B, C>(task, division);
-        let mut number = 0;
-        // Products of small parts first, so that they are not lost in the sum of the large ones.
-        let mut sum = largest(task.a_parts, task.b_parts);
-        while sum > 0 {
-            sum -= 1;
-            let mut part = 0;
-            while part <= sum && part < task.a_parts {
-                let parts = [part, sum - part];
-                let mut slab = 0;
-                let (mut next_tap, mut next_depth) = (0, first_depth);
-                while slab < slabs && parts[1] < task.b_parts {
-                    let is_own = number >= from && number < to;
-                    let (tap, depth) = (next_tap, next_depth);
-                    number += 1;
-                    slab += 1;
-                    next_depth += F::SLAB;
-                    // Depth by depth there are no taps to go through.
-                    if !B && next_depth >= last_depth {
-                        (next_tap, next_depth) = (tap + 1, first_depth);
+        let first = match own {
+            Some(own) => own.wrapping_sub(stage) % fetchers,
+            None => to - from,
+        };
+        ring.pass_over(if first < to - from { first } else { to - from });
+        let slabs = Slabs::of(task, slabs_of::<F>(task, division), taps_of_depth::<B>(task));
+        let mut number = first;
+        let mut slab = slabs.after(slabs.first(), from + number);
+        while number < to - from {
+            let (slot, object) = ring.expect(stage + number);
+            let slot_b = slot + GROUPS * GROUP_ROWS * SLAB_BYTES;
+            let depth = first_depth + slab.number * F::SLAB;
+            // SAFETY: two maps, or two for each part of images, as the caller vouches; the slot is free, and both together have its bytes, which its object expects.
+            unsafe {
+                let maps = maps_at(task.maps);
+                let at = [first_row, depth, slab.part_of_a];
+                match GROUPS {
+                    _ if !A && task.side > 1 => {
+                        let [map, _] = maps_at(task.maps.add(2 * slab.part_of_a as usize));
+                        pixel.copy(task, map, slot, slab.tap, depth, object);
                     }
-                    if !is_own {
-                        continue;
-                    }
-                    if stage % FETCHERS == own {
-                        let (slot, object) = ring.expect(stage);
-                        let slot_b = slot + GROUPS * GROUP_ROWS * SLAB_BYTES;
-                        // SAFETY: the slot is free, and both together have its bytes, which its object expects.
-                        unsafe {
-                            let at = [first_row, depth, parts[0]];
-                            match GROUPS {
-                                _ if !A && task.side > 1 => {
-                                    let [map, _] = maps_at(task.maps.add(2 * parts[0] as usize));
-                                    pixel.copy(task, map, slot, tap, depth, object);
-                                }
-                                2 => copy::<{ 2 * GROUP_ROWS }, A>(maps[0], slot, at, object),
-                                _ => copy::<GROUP_ROWS, A>(maps[0], slot, at, object),
-                            }
-                            let at = [first_column, depth, parts[1] * task.b_part_layers + tap];
-                            match R {
-                                // The widest tile has no registers left for it.
-                                _ if A && B && R < 128 && task.side > 1 => {
-                                    let rectangles = width::<R>() / images::COLUMNS;
-                                    let [_, map] = maps_at(task.maps.add(2 * parts[1] as usize));
-                                    Pixel::of(task, depth).copy_columns(
-                                        task,
-                                        map,
-                                        slot_b,
-                                        first_column,
-                                        rectangles,
-                                        object,
-                                    );
-                                }
-                                128 => copy::<256, B>(maps[1], slot_b, at, object),
-                                96 => copy::<192, B>(maps[1], slot_b, at, object),
-                                64 => copy::<128, B>(maps[1], slot_b, at, object),
-                                _ => copy::<64, B>(maps[1], slot_b, at, object),
-                            }
-                        }
-                    }
-                    ring.pass();
-                    stage += 1;
+                    2 => copy::<{ 2 * GROUP_ROWS }, A>(maps[0], slot, at, object),
+                    _ => copy::<GROUP_ROWS, A>(maps[0], slot, at, object),
                 }
-                part += 1;
+                let at = [first_column, depth, slab.part_of_b() * task.b_part_layers + slab.tap];
+                match R {
+                    // The widest tile has no registers left for it.
+                    _ if A && B && R < 128 && task.side > 1 => {
+                        let rectangles = width::<R>() / images::COLUMNS;
+                        let [_, map] = maps_at(task.maps.add(2 * slab.part_of_b() as usize));
+                        Pixel::of(task, depth).copy_columns(task, map, slot_b, first_column, rectangles, object);
+                    }
+                    128 => copy::<256, B>(maps[1], slot_b, at, object),
+                    96 => copy::<192, B>(maps[1], slot_b, at, object),
+                    64 => copy::<128, B>(maps[1], slot_b, at, object),
+                    _ => copy::<64, B>(maps[1], slot_b, at, object),
+                }
             }
+            let left = to - from - number;
+            ring.pass_over(if left < fetchers { left } else { fetchers });
+            number += fetchers;
+            slab = slabs.after(slab, fetchers);
         }
+        stage += to - from;
         if !task.bias.is_null() {
             sync_simt();
         }

@@ -100,7 +100,7 @@ pub struct Norm {
     /// See `weight_gradient`.
     #[len(channels)]
     pub bias_gradient: *mut f32,
-    /// `output` in parts of bfloat16, `[short_parts, short_pixels, short_line(channels)]`, written where it is there; what passed the ReLU has a first part above 0.
+    /// `output` in parts of bfloat16, `[short_parts, short_pixels, short_line(channels)]`, written where it is there; what passed the ReLU has a first part above 0, but for values up to 2⁻¹³⁴, half the smallest bfloat16: they are rounded to 0, and pass no gradient.
     #[len(((short_parts - 1) as usize * short_pixels as usize + n_pixels as usize) * short_line(channels) as usize)]
     #[nullable]
     pub output_short: *mut u16,

@@ -100,8 +100,8 @@ pub const fn filters_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
 )]
 pub unsafe fn azero_train_filters(
     #[len(TAPS * n_inputs * n_outputs)] weights: *const f32,
-    #[len(n_parts * n_outputs * TAPS * short_line(n_inputs))] filters: *mut u16,
-    #[len(n_parts * n_inputs * TAPS * short_line(n_outputs))] turned: *mut u16,
+    #[len(n_parts as usize * (n_outputs * TAPS) as usize * short_line(n_inputs) as usize)] filters: *mut u16,
+    #[len(n_parts as usize * (n_inputs * TAPS) as usize * short_line(n_outputs) as usize)] turned: *mut u16,
     n_inputs: u32,
     n_outputs: u32,
     n_parts: u32,
@@ -155,7 +155,7 @@ pub const fn sum_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
     require = n_inputs >= 1 && n_inputs <= columns && n_outputs >= 4 && n_outputs.is_multiple_of(4)
 )]
 pub unsafe fn azero_train_sum_filters(
-    #[len(n_parts * n_outputs * TAPS * columns)] parts: *const f32,
+    #[len(n_parts as usize * (n_outputs * TAPS) as usize * columns as usize)] parts: *const f32,
     #[len(TAPS * n_inputs * n_outputs)] weights: *mut f32,
     n_parts: u32,
     n_inputs: u32,
