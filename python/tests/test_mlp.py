@@ -94,6 +94,21 @@ def test_what_is_not_allowed_is_told(tmp_path):
         Network.load(tmp_path / "nothing.safetensors")
 
 
+def test_units_are_dropped_in_training_alone():
+    random = np.random.default_rng(2)
+    images, labels = random.integers(0, 256, (64, 4, 4), np.uint8), random.integers(0, 3, 64, np.uint8)
+
+    def trained(**given):
+        trainer = Trainer(images, labels, device="cpu", hidden=[8], batch=16, epochs=2, **given)
+        report = trainer.run()
+        return [epoch["loss"] for epoch in report["epochs"]], Classifier(trainer.network(), device="cpu").logits(images)
+
+    (losses, logits), (again, same), (whole, _) = trained(dropout=0.5), trained(dropout=0.5), trained()
+    assert losses == again and (logits == same).all() and losses != whole
+    with pytest.raises(ValueError, match=r"option dropout: 1 is not allowed \(at least 0 and below 1\)"):
+        trained(dropout=1.0)
+
+
 def test_a_network_has_an_activation(tmp_path):
     layers = [(np.ones((2, 1), np.float32), np.full(1, -0.5, np.float32)), (np.ones((1, 1), np.float32), np.zeros(1, np.float32))]
     images = np.array([[[255, 0]]], np.uint8)

@@ -90,7 +90,8 @@ const SINGLE: f64 = 1.0 / (1 << 23) as f64;
 ///
 /// A bound of the worst case says nothing: an error in the weights comes back in the next gradient at several times its size, and after twenty steps of the tests' rates as more than the weights themselves.
 /// So roundings are taken for independent numbers of mean 0 (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 2.8): then programs with as many roundings have errors of one distribution,
-/// whatever the order of their sums. Its scale is found from the plain program in single precision, run with the pixels and the hidden units in several orders, which is the same network with other roundings.
+/// whatever the order of their sums. Its scale is found from the plain program in single precision, run with the pixels and the hidden units in several orders, which is the same network with other roundings;
+/// with dropout, whose masks belong to the units, with the pixels alone.
 #[derive(Clone, Debug)]
 pub struct Twin {
     losses: Vec<f64>,
@@ -110,7 +111,7 @@ impl Twin {
             .expect("widths of a network")
             .with_activation(plain.activation);
         let trained = |precision, number| {
-            let renumbered = Renumbered::new(&first, number);
+            let renumbered = Renumbered::new(&first, number, plain.dropout == 0.0);
             let options = Options { precision, ..plain.clone() };
             let builder = Trainer::builder(&renumbered.set(set)).options(options).network(renumbered.network(&first));
             let mut trainer = builder.build(&Device::cpu()).expect("the plain program");
@@ -169,13 +170,18 @@ struct Renumbered {
 }
 
 impl Renumbered {
-    /// Number 0 leaves all as it is; classes always stay.
-    fn new(network: &Network, number: usize) -> Self {
+    /// Number 0 leaves all as it is; classes always stay, and hidden units where `with_units` does not say otherwise.
+    fn new(network: &Network, number: usize, with_units: bool) -> Self {
         let layers = network.layers();
         let widths = layers.iter().map(|layer| layer.n_inputs).chain(layers.last().map(|layer| layer.n_outputs));
         let mut random = Random(number as u64 + 1);
         let mut orders: Vec<Vec<usize>> = widths.map(|n| (0..n as usize).collect()).collect();
-        for order in orders.iter_mut().take(if number == 0 { 0 } else { layers.len() }) {
+        let n_orders = match (number, with_units) {
+            (0, _) => 0,
+            (_, false) => 1,
+            (_, true) => layers.len(),
+        };
+        for order in orders.iter_mut().take(n_orders) {
             for at in 1..order.len() {
                 order.swap(at, random.below(at + 1));
             }

@@ -1,7 +1,7 @@
 //! A network, and one batch's way through it and back.
 
 use super::pieces::{self, Product, Reduction};
-use super::{Activation, Layer, Program, Real};
+use super::{Activation, Dropout, Layer, Program, Real};
 
 /// A multilayer perceptron: rectifiers, or another activation, between the layers, softmax and cross-entropy after the last.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +17,10 @@ pub struct Pass<T> {
     pub x: Vec<T>,
     /// For each layer, outputs before the activation, `[n, n_l]`. The last are the logits.
     pub z: Vec<Vec<T>>,
-    /// For each layer but the last, outputs after the activation, `[n, n_l]`.
+    /// For each layer but the last, outputs after the activation and its mask, `[n, n_l]`.
     pub h: Vec<Vec<T>>,
+    /// For each layer but the last, what its outputs were multiplied with, `[n, n_l]`; empty without dropout.
+    pub masks: Vec<Vec<T>>,
     /// Probabilities, `[n, n_classes]`.
     pub p: Vec<T>,
     /// Cross-entropy of each sample, `[n]`; with smoothed labels if it is that of [`Network::backward_smoothed`].
@@ -88,21 +90,34 @@ impl<T: Real> Network<T> {
     /// # Panics
     /// If the pixels are not those of whole images.
     pub fn forward<P: Program>(&self, pixels: &[u8], pass: &mut Pass<T>) {
+        self.forward_dropped::<P>(pixels, None, pass);
+    }
+
+    /// The same with units dropped as in an update of this number, from 0: fills `masks` too, which the backward pass applies.
+    ///
+    /// # Panics
+    /// As [`Network::forward`].
+    pub fn forward_dropped<P: Program>(&self, pixels: &[u8], dropout: Option<(Dropout, u64)>, pass: &mut Pass<T>) {
         let n_inputs = self.n_inputs();
         pass.x.resize(pixels.len(), T::zero());
         P::panels(&mut pass.x, n_inputs, |at, x| pieces::scale_pixels(&pixels[at..at + x.len()], x));
-        self.forward_from_x::<P>(pass);
+        self.layers_from_x::<P>(dropout, pass);
     }
 
-    /// The same from the pass's `x` `[n, n_inputs]`, for inputs that are not pixels.
+    /// [`forward`](Network::forward) from the pass's `x` `[n, n_inputs]`, for inputs that are not pixels.
     ///
     /// # Panics
     /// If the inputs are not those of whole samples.
     pub fn forward_from_x<P: Program>(&self, pass: &mut Pass<T>) {
+        self.layers_from_x::<P>(None, pass);
+    }
+
+    pub(super) fn layers_from_x<P: Program>(&self, dropout: Option<(Dropout, u64)>, pass: &mut Pass<T>) {
         assert_eq!(pass.x.len() % self.n_inputs(), 0, "inputs of whole samples");
         let n = pass.x.len() / self.n_inputs();
         pass.z.resize(self.layers.len(), Vec::new());
         pass.h.resize(self.layers.len() - 1, Vec::new());
+        pass.masks.resize(if dropout.is_some() { pass.h.len() } else { 0 }, Vec::new());
         for (number, layer) in self.layers.iter().enumerate() {
             let (before, after) = pass.h.split_at_mut(number);
             let (x, z) = (before.last().unwrap_or(&pass.x), &mut pass.z[number]);
@@ -115,6 +130,12 @@ impl<T: Real> Network<T> {
                     Activation::Relu => pieces::relu(&z[at..at + h.len()], h),
                     activation => pieces::activate(activation, &z[at..at + h.len()], h),
                 });
+                if let (Some((dropout, update)), Some(mask)) = (dropout, pass.masks.get_mut(number)) {
+                    let n_units = layer.n_outputs;
+                    mask.resize(h.len(), T::zero());
+                    P::panels(mask, n_units, |at, mask| dropout.factors(number, update, at / n_units, n_units, mask));
+                    P::panels(h, n_units, |at, h| pieces::multiply(&mask[at..at + h.len()], h));
+                }
             }
         }
     }
@@ -174,6 +195,9 @@ impl<T: Real> Network<T> {
                 let z = &pass.z[number - 1];
                 dx.resize(n * n_inputs, T::zero());
                 P::matmul(dz, &layer.weights, dx, Product::new(n, n_inputs, n_outputs).transposed_b());
+                if let Some(mask) = pass.masks.get(number - 1) {
+                    P::panels(dx, n_inputs, |at, dx| pieces::multiply(&mask[at..at + dx.len()], dx));
+                }
                 P::panels(dx, n_inputs, |at, dx| match self.activation {
                     Activation::Relu => pieces::relu_backward(&z[at..at + dx.len()], dx),
                     activation => pieces::activate_backward(activation, &z[at..at + dx.len()], dx),

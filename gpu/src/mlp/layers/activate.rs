@@ -18,7 +18,7 @@ pub mod kind {
 }
 
 /// Quads of all rows.
-const fn n_quads(n_rows: u32, n_units: u32) -> u64 {
+pub(super) const fn n_quads(n_rows: u32, n_units: u32) -> u64 {
     n_rows as u64 * (line_length(n_units) / 4) as u64
 }
 
@@ -46,7 +46,7 @@ pub fn value_and_slope(of: u32, z: f32) -> (f32, f32) {
 
 /// Where a thread's four units are, of those below their number: the row and the first one.
 #[inline(always)]
-fn own_quad(n_rows: u32, n_units: u32) -> Option<(usize, u32)> {
+pub(super) fn own_quad(n_rows: u32, n_units: u32) -> Option<(usize, u32)> {
     let quad = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
     let of_row = line_length(n_units) / 4;
     if of_row == 0 {

@@ -7,6 +7,8 @@
 //!
 //! With another activation than the rectifier, `activate` follows each hidden layer's forward product, and `slope` the backward product of the layer behind it.
 //!
+//! With dropout, `dropout` follows the outputs of each hidden layer.
+//!
 //! All launches of a step take the step's number from device memory ([`control`]), which the update moves on: one recorded graph serves every step.
 //! No float atomics: the same inputs give the same bits.
 //!
@@ -17,12 +19,14 @@
 //! | [`single`] | the same in single precision, for GPUs before compute capability 8.0 |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
 //! | [`activate`] | activations other than the rectifier |
+//! | [`dropout`] | dropout of hidden units |
 //! | [`clip`] | the norm of all gradients, if they are clipped |
 //! | [`update`] | all optimisers |
 
 pub mod activate;
 pub mod clip;
 pub mod control;
+pub mod dropout;
 pub mod loss;
 pub mod order;
 pub mod parts;
@@ -44,6 +48,7 @@ crate::kernel_set! {
     loss::mlp_layers_active_parts,
     activate::mlp_layers_activate,
     activate::mlp_layers_slope,
+    dropout::mlp_layers_dropout,
     clip::mlp_layers_norm,
     clip::mlp_layers_clip,
     update::mlp_layers_weights,

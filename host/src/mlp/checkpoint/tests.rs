@@ -290,7 +290,7 @@ fn a_training_goes_on_only_with_what_it_had() {
     })
     .unwrap();
     type Change = &'static dyn Fn(&mut Options);
-    let cases: [(Change, &str); 14] = [
+    let cases: [(Change, &str); 15] = [
         (&|options| options.batch = 5, "option batch: 5 is not allowed (4, as in the checkpoint)"),
         (
             &|options| options.learning_rate = 0.2,
@@ -309,6 +309,7 @@ fn a_training_goes_on_only_with_what_it_had() {
             &|options| options.activation = Activation::Tanh,
             "option activation: tanh is not allowed (relu, as in the checkpoint)",
         ),
+        (&|options| options.dropout = 0.5, "option dropout: 0.5 is not allowed (0.0, as in the checkpoint)"),
         (&|options| options.clip_norm = Some(0.5), "option clip_norm: 0.5 is not allowed (none, as in the checkpoint)"),
         (
             &|options| options.schedule = crate::mlp::Schedule::Cosine { minimum: 0.5 },

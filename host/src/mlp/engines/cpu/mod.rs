@@ -10,7 +10,7 @@ use warpplay_cpu_ref::mlp::{Parallel, Pass, Real, Training};
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
 use crate::mlp::evaluation::Classified;
-use crate::mlp::options::{Activation, Engine, Optimizer, Options, Precision, Reduction};
+use crate::mlp::options::{Activation, Engine, Optimizer, Options, Precision, Reduction, seed_in_32_bits};
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::runtime::threads::Threads;
 use crate::{Backend, Buffer, Device, Error, Memory, Result};
@@ -92,7 +92,10 @@ fn settings(options: &Options) -> reference::Settings {
     };
     let (weight_decay, label_smoothing) = (as_written(options.weight_decay), as_written(options.label_smoothing));
     let clip_norm = options.clip_norm.map(as_written);
-    reference::Settings { optimizer, weight_decay, reduction, label_smoothing, clip_norm }
+    // The rate as it is in single precision, so that the same units are dropped as by kernels.
+    let dropout = (options.dropout > 0.0)
+        .then(|| reference::Dropout { rate: options.dropout.into(), seed: seed_in_32_bits(options.seed) });
+    reference::Settings { optimizer, weight_decay, reduction, label_smoothing, clip_norm, dropout }
 }
 
 /// Copies values into layers of the same shapes.

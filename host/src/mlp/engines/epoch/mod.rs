@@ -30,8 +30,9 @@ use spare::Spare;
 /// # Errors
 /// Names the first option that is not supported, and what is allowed.
 pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
-    let Options { hidden, activation, batch, optimizer, label_smoothing, clip_norm, precision, stream, .. } =
-        &setup.options;
+    let Options {
+        hidden, activation, dropout, batch, optimizer, label_smoothing, clip_norm, precision, stream, ..
+    } = &setup.options;
     let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
         return Err(Error::option("hidden", hidden.len(), "one hidden layer with engine epoch"));
     };
@@ -72,6 +73,9 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
         && *epsilon < LEAST_EPSILON
     {
         return Err(Error::option("epsilon", epsilon, format!("at least {LEAST_EPSILON:e} with engine epoch")));
+    }
+    if *dropout != 0.0 {
+        return Err(Error::option("dropout", dropout, "0 with engine epoch"));
     }
     if *label_smoothing != 0.0 {
         return Err(Error::option("label_smoothing", label_smoothing, "0 with engine epoch"));

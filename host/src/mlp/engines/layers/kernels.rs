@@ -2,7 +2,7 @@
 
 use warpplay_gpu::mlp::layers::update::{LayerOffsets, Rate, Rule, UpdateArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
-use warpplay_gpu::mlp::layers::{self, clip, control, loss};
+use warpplay_gpu::mlp::layers::{self, clip, control, dropout, loss};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_gpu::tile::softmax::n_losses;
@@ -10,7 +10,7 @@ use warpplay_gpu::tile::task::CLUSTER;
 
 use super::numbers::{Numbers, Outputs};
 use super::plan::{LayerPlan, Plan};
-use super::tiles::{Activate, Loss, Slope, Step, Tiles, Written};
+use super::tiles::{Activate, Drop, Loss, Slope, Step, Tiles, Written};
 use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
 
@@ -155,9 +155,9 @@ impl NetworkArrays {
         })
     }
 
-    /// Prepares the training with batches of `batch` samples.
-    pub fn train(&mut self, stream: &Stream, batch: u32) -> Result<()> {
-        self.tiles.train(stream, &self.plan, batch)
+    /// Prepares the training with batches of `batch` samples, whose hidden units are dropped at a rate of `dropout`.
+    pub fn train(&mut self, stream: &Stream, batch: u32, dropout: f32) -> Result<()> {
+        self.tiles.train(stream, &self.plan, batch, dropout)
     }
 }
 
@@ -190,6 +190,10 @@ pub(super) struct TrainArrays {
     batch: u32,
     n: u32,
     clip: Option<Clip>,
+    /// Rate of dropout.
+    dropout: f32,
+    /// What an epoch's masks are drawn from, for each hidden layer: see [`dropout::epoch_key`]. Empty without dropout.
+    mask_keys: Buffer<u64>,
 }
 
 /// What clips gradients.
@@ -208,6 +212,8 @@ pub(super) struct Course {
     pub n_moments: usize,
     /// The largest norm of all gradients.
     pub clip_norm: Option<f32>,
+    /// Rate of dropout.
+    pub dropout: f32,
     pub mean: bool,
     /// Smoothing of the labels.
     pub smoothing: f32,
@@ -220,7 +226,7 @@ pub(super) struct Course {
 impl TrainArrays {
     /// Takes the memory.
     pub fn new(stream: &Stream, plan: &Plan, course: Course) -> Result<Self> {
-        let Course { rule, n_moments, clip_norm, mean, smoothing, scaled, batch, n } = course;
+        let Course { rule, n_moments, clip_norm, dropout, mean, smoothing, scaled, batch, n } = course;
         let n_steps = n.div_ceil(batch) as usize;
         let mut words = [0; control::WORDS];
         words[control::SCALE] = control::FIRST_SCALE.to_bits();
@@ -229,6 +235,8 @@ impl TrainArrays {
             clip_norm.map(|most| Ok::<_, Error>(Clip { most, sums: stream.alloc(n_sums)?, factor: stream.alloc(1)? }));
         Ok(Self {
             clip: clip.transpose()?,
+            dropout,
+            mask_keys: stream.alloc(if dropout > 0.0 { plan.layers.len() - 1 } else { 0 })?,
             parts: stream.alloc(plan.n_part_values)?,
             moments: (0..n_moments).map(|_| stream.alloc(plan.n_values)).collect::<Result<_>>()?,
             rates: stream.alloc(n_steps)?,
@@ -242,6 +250,13 @@ impl TrainArrays {
             batch,
             n,
         })
+    }
+
+    /// Draws the masks of an epoch before which `updates` were done from this seed.
+    pub fn set_mask_keys(&mut self, stream: &Stream, seed: u32, updates: u64) -> Result<()> {
+        let n_hidden = self.mask_keys.len() as u32;
+        let keys: Vec<u64> = (0..n_hidden).map(|layer| dropout::epoch_key(seed, layer, updates)).collect();
+        if keys.is_empty() { Ok(()) } else { stream.write(&mut self.mask_keys, 0, &keys) }
     }
 }
 
@@ -324,6 +339,22 @@ impl Kernels {
         }
     }
 
+    /// Drops units of hidden layer `number`, if they are dropped.
+    fn dropout(&self, stream: &Stream, drop: Option<Drop<'_>>, train: &TrainArrays, number: usize) -> Result<()> {
+        let Some(Drop { outputs: Written { single, short }, slopes, n_units, line }) =
+            drop.filter(|_| !train.mask_keys.is_empty())
+        else {
+            return Ok(());
+        };
+        let (key, step) = (train.mask_keys.view().split_at(number).1, train.control.view());
+        let (threshold, scale) = (dropout::threshold(train.dropout), dropout::scale(train.dropout));
+        // SAFETY: one stream keeps the order of the launches; there are lines for a batch, and as many derivatives as sums of one.
+        unsafe {
+            let arguments = (single, short, slopes, key, step, train.batch, n_units, line, threshold, scale);
+            stream.run_unchecked(&self.set.mlp_layers_dropout, arguments)
+        }
+    }
+
     /// Gradient of a layer's sums for `n` samples, where the product behind it does not make it.
     fn slope(&self, stream: &Stream, slope: Option<Slope<'_>>, n: u32) -> Result<()> {
         let Some(Slope { gradient, slopes, result: Written { single, short }, n_units, line }) = slope else {
@@ -398,6 +429,7 @@ impl Kernels {
         for number in 0..last {
             tiles.run_forward(stream, plan, number, batch, parameters, logits)?;
             self.activate(stream, tiles.activate(plan, number, true), batch)?;
+            self.dropout(stream, tiles.dropped(plan, number), train, number)?;
         }
         let scale = if train.scaled { train.control.view().split_at(control::SCALE).1 } else { In::none() };
         let loss =

@@ -47,7 +47,7 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
     let mut network = NetworkArrays::new(&stream, plan, numbers, capacity, curve(options.activation))?;
     if n_train.is_some() {
-        network.train(&stream, batch)?;
+        network.train(&stream, batch, options.dropout)?;
     }
     let kept = stream.alloc(network.plan.n_values)?;
     let staging = match options.stream {
@@ -99,7 +99,9 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
             let buckets = u64::from(shuffle::n_buckets(n_train as u32)) + 1;
             let order = 4 * (3 * n + buckets) + 24 * n.div_ceil(batch);
             let norm = options.clip_norm.map_or(0, |_| 8 * u64::from(clip::n_sums(plan.n_quads)) + 4);
-            memory.on_device("gradients", 4 * plan.n_part_values as u64 + norm).on_device("order and losses", order)
+            let masks = if options.dropout > 0.0 { 8 * options.hidden.len() as u64 } else { 0 };
+            let gradients = 4 * plan.n_part_values as u64 + norm + masks;
+            memory.on_device("gradients", gradients).on_device("order and losses", order)
         }
     };
     Ok(match options.stream {
@@ -176,6 +178,7 @@ impl Training {
             rule: rule(options.optimizer, options.weight_decay),
             n_moments: options.optimizer.n_moments(),
             clip_norm: options.clip_norm,
+            dropout: options.dropout,
             mean: options.reduction == Reduction::Mean,
             smoothing: options.label_smoothing,
             scaled: options.precision == Precision::F16,
@@ -307,6 +310,7 @@ impl Train for LayersEngine {
         words[control::STEP] = plan.from_step;
         stream.write(&mut arrays.control, 0, &words)?;
         kernels.shuffle(stream, order, plan.seed, plan.epoch)?;
+        arrays.set_mask_keys(stream, plan.seed, plan.updates)?;
 
         let mut step = plan.from_step;
         let mut transfer_ms = None;

@@ -3,7 +3,7 @@
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 use warpplay_gpu::mlp::layers::parts::{self, GatherArgs, PartsArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
-use warpplay_gpu::mlp::layers::{control, loss};
+use warpplay_gpu::mlp::layers::{control, dropout, loss};
 
 use super::numbers::{Held, Numbers, Outputs};
 use super::plan::{LayerPlan, Plan};
@@ -96,6 +96,16 @@ pub(super) struct Slope<'a> {
     pub result: Written<'a>,
     pub n_units: u32,
     /// Numbers of a line of the result.
+    pub line: u32,
+}
+
+/// What drops units of a hidden layer, once it is activated.
+pub(super) struct Drop<'a> {
+    pub outputs: Written<'a>,
+    /// The derivatives of the activation; nothing for the rectifier.
+    pub slopes: InOut<'a, f32>,
+    pub n_units: u32,
+    /// Numbers of a line of the outputs.
     pub line: u32,
 }
 
@@ -298,8 +308,8 @@ impl Tiles {
         Ok(Some((logits, maps)))
     }
 
-    /// Prepares the training with batches of `batch` samples.
-    pub fn train(&mut self, stream: &Stream, plan: &Plan, batch: u32) -> Result<()> {
+    /// Prepares the training with batches of `batch` samples, whose hidden units are dropped at a rate of `dropout`.
+    pub fn train(&mut self, stream: &Stream, plan: &Plan, batch: u32, dropout: f32) -> Result<()> {
         let (numbers, parts) = (self.numbers, self.numbers.parts);
         let of_outputs = |layer| numbers.output_line(layer) as usize * batch as usize * parts as usize;
         let gradients: Vec<Held> =
@@ -316,7 +326,9 @@ impl Tiles {
                     Some(_) => self.shape(sizes, own, weights, before.line()),
                     None => {
                         let shape = self.shape(sizes, own, weights, numbers.output_line(before));
-                        Shape { c_parts: parts, mask_stride: input_line(layer), ..shape }
+                        // Outputs that are not 0 were kept.
+                        let factor = dropout::scale(dropout);
+                        Shape { c_parts: parts, mask_stride: input_line(layer), factor, ..shape }
                     }
                 };
                 let (a, b) = ((gradients[number].short(), 0), self.weights_operand(layer));
@@ -402,6 +414,18 @@ impl Tiles {
             n_units: layer.n_outputs,
             line: input_line(next),
             of: *of,
+        })
+    }
+
+    /// What drops units of layer `number` in a training: `None` for the last.
+    pub fn dropped(&mut self, plan: &Plan, number: usize) -> Option<Drop<'_>> {
+        let (layer, next) = (&plan.layers[number], plan.layers.get(number + 1)?);
+        let slopes = self.curve.as_mut().and_then(|curve| curve.slopes.get_mut(number));
+        Some(Drop {
+            outputs: written(&mut self.inputs[number + 1], self.numbers),
+            slopes: slopes.map_or_else(InOut::none, Buffer::view_mut),
+            n_units: layer.n_outputs,
+            line: input_line(next),
         })
     }
 
