@@ -59,6 +59,7 @@ impl<T: Real> Network<T> {
                 bias: vec![T::zero(); n_outputs],
                 n_inputs,
                 n_outputs,
+                ..Layer::default()
             }
         });
         Self::new(layers.collect())

@@ -102,12 +102,14 @@ impl<T: Real> Training<T> {
 
     fn clip<P: Program>(&mut self, most: f64) {
         let gradients = &mut self.pass.gradients;
-        let sums = gradients.iter().map(|layer| P::square_sum(&layer.weights) + P::square_sum(&layer.bias));
+        let sums = gradients.iter().flat_map(|layer| {
+            [&layer.weights, &layer.bias, &layer.gain, &layer.shift].map(|values| P::square_sum(values))
+        });
         let norm = sums.sum::<f64>().sqrt();
         let factor = T::rounded(pieces::clip_factor(norm, most));
         for layer in gradients {
             let line = layer.n_outputs;
-            for values in [&mut layer.weights, &mut layer.bias] {
+            for values in [&mut layer.weights, &mut layer.bias, &mut layer.gain, &mut layer.shift] {
                 P::panels(values, line, |_, values| values.iter_mut().for_each(|value| *value *= factor));
             }
         }

@@ -130,6 +130,7 @@ class MlpOptions(TypedDict, total=False):
 
     hidden: Sequence[Integer]
     activation: Activation
+    layer_norm: bool
     dropout: Number
     batch: Integer
     epochs: Integer

@@ -8,6 +8,7 @@ mod data_files;
 mod dropout;
 mod epoch;
 mod files;
+mod layer_norm;
 mod layers;
 mod memory;
 mod old_files;

@@ -7,7 +7,7 @@ use warpplay::Device;
 use warpplay::mlp::{Classifier, Dataset, Options, Precision};
 use warpplay_cpu_ref::mlp::{
     Activation, Dropout, Init, Layer, Network, Numbers, Optimizer, Parallel, Pass, Program, Real, Reduction,
-    Sequential, Settings, Training, epoch_order, pieces,
+    Sequential, Settings, Training, epoch_order, norm, pieces,
 };
 use warpplay_tests::Checked;
 use warpplay_tests::golden::{self, Tensors};
@@ -42,7 +42,13 @@ fn network<T: Real>(file: &Tensors, prefix: &str) -> Network<T> {
         let (weights, bias) = (file.floats(&format!("{prefix}W{number}")), file.floats(&format!("{prefix}b{number}")));
         let rounded = |values: &[f64]| values.iter().map(|&value| T::rounded(value)).collect();
         let n_outputs = bias.len();
-        Layer { n_inputs: weights.len() / n_outputs, n_outputs, weights: rounded(&weights), bias: rounded(&bias) }
+        Layer {
+            n_inputs: weights.len() / n_outputs,
+            n_outputs,
+            weights: rounded(&weights),
+            bias: rounded(&bias),
+            ..Layer::default()
+        }
     };
     Network::new(vec![layer(1), layer(2)])
 }
@@ -276,6 +282,71 @@ fn descends<P: Program>() {
             }
         }
     }
+}
+
+/// The same with layer norm: of weights, biases, gains and shifts, with dropout behind it and without.
+fn descends_with_layer_norm<P: Program>() {
+    const STEP: f64 = 1e-5;
+    let (images, labels) = noise(5, 7, 3, 3);
+    for (activation, dropout) in [
+        (Activation::Relu, None),
+        (Activation::Tanh, None),
+        (Activation::Gelu, Some((Dropout { rate: 0.3, seed: 3 }, 1))),
+    ] {
+        let mut network =
+            Network::<f64>::drawn(&[7, 6, 5, 3], Init::XavierUniform, 5).with_activation(activation).with_layer_norm();
+        let numbers = Numbers::new(8, 1);
+        for layer in &mut network.layers_mut()[..2] {
+            for (at, value) in (1..).zip(layer.gain.iter_mut().chain(&mut layer.shift)) {
+                *value += 0.5 * f64::from(numbers.uniform(at));
+            }
+        }
+        let mut pass = Pass::default();
+        network.forward_dropped::<P>(&images, dropout, &mut pass);
+        network.backward::<P>(&labels, Reduction::Sum, &mut pass);
+        type Pick = fn(&mut Layer<f64>) -> &mut Vec<f64>;
+        let picks: [Pick; 4] = [|of| &mut of.weights, |of| &mut of.bias, |of| &mut of.gain, |of| &mut of.shift];
+        for number in 0..3 {
+            for (which, pick) in picks.iter().enumerate() {
+                let found = pick(&mut pass.gradients[number]).clone();
+                let loss = |at: usize, step: f64| {
+                    let mut moved = network.clone();
+                    pick(&mut moved.layers_mut()[number])[at] += step;
+                    let mut pass = Pass::default();
+                    moved.forward_dropped::<P>(&images, dropout, &mut pass);
+                    moved.losses(&labels, &mut pass);
+                    pass.loss_sum()
+                };
+                assert_eq!(found.is_empty(), which >= 2 && number == 2);
+                for (at, found) in found.iter().enumerate() {
+                    let expected = (loss(at, STEP) - loss(at, -STEP)) / (2.0 * STEP);
+                    let what = format!("{activation:?}, layer {number}, {which}, {at}");
+                    assert!((found - expected).abs() < 1e-7, "{what}: {found} {expected}");
+                }
+            }
+        }
+    }
+}
+
+/// Differences are of numbers a few times as large as without it, which are divided by deviations below 1.
+#[test]
+fn gradients_are_differences_of_losses_with_layer_norm() {
+    descends_with_layer_norm::<Sequential>();
+    descends_with_layer_norm::<Parallel>();
+}
+
+/// Two rows by hand: 1, 2, 3, 4 has the mean 2.5 and the variance 1.25; what does not vary is 0.
+#[test]
+fn rows_are_normalised() {
+    let z = [1.0f64, 2.0, 3.0, 4.0, 7.0, 7.0, 7.0, 7.0];
+    let (mut x, mut y) = ([0.0; 8], [0.0; 8]);
+    norm::normalise(&z, &mut x, 4);
+    let inverse = 1.0 / (1.25f64 + 1e-5).sqrt();
+    let expected = [-1.5, -0.5, 0.5, 1.5, 0.0, 0.0, 0.0, 0.0].map(|distance| distance * inverse);
+    close("normalised", &x, &expected, F64);
+    norm::scale_and_shift(&x, &[1.0, 2.0, 3.0, 4.0], &[0.5, 0.0, 0.0, -1.0], &mut y);
+    let expected = [x[0] + 0.5, 2.0 * x[1], 3.0 * x[2], 4.0 * x[3] - 1.0, 0.5, 0.0, 0.0, -1.0];
+    close("scaled", &y, &expected, F64);
 }
 
 /// The same with half of the units dropped, the same ones in each pass of an update; weights of dropped units alone have no gradient.

@@ -104,9 +104,12 @@ fn fill<T: Real>(what: &str, layers: &mut [reference::Layer<T>], values: &[Layer
         return Err(Error::shape(what, format!("{} layers", layers.len()), values.len()));
     }
     for (number, (layer, values)) in layers.iter_mut().zip(values).enumerate() {
-        for (name, to, from) in
-            [("weights", &mut layer.weights, &values.weights), ("bias", &mut layer.bias, &values.bias)]
-        {
+        for (name, to, from) in [
+            ("weights", &mut layer.weights, &values.weights),
+            ("bias", &mut layer.bias, &values.bias),
+            ("gain", &mut layer.gain, &values.gain),
+            ("shift", &mut layer.shift, &values.shift),
+        ] {
             if to.len() != from.len() {
                 let what = format!("{what}: {name} of layer {}", number + 1);
                 return Err(Error::shape(what, to.len(), from.len()));
@@ -121,7 +124,13 @@ fn fill<T: Real>(what: &str, layers: &mut [reference::Layer<T>], values: &[Layer
 
 fn values<T: Real>(layers: &[reference::Layer<T>]) -> Vec<LayerValues> {
     let widened = |values: &[T]| values.iter().map(|value| value.widened()).collect();
-    layers.iter().map(|layer| LayerValues { weights: widened(&layer.weights), bias: widened(&layer.bias) }).collect()
+    let values = |layer: &reference::Layer<T>| LayerValues {
+        weights: widened(&layer.weights),
+        bias: widened(&layer.bias),
+        gain: widened(&layer.gain),
+        shift: widened(&layer.shift),
+    };
+    layers.iter().map(values).collect()
 }
 
 impl<T: Real> CpuEngine<T> {
@@ -134,6 +143,7 @@ impl<T: Real> CpuEngine<T> {
             bias: vec![T::zero(); size[1]],
             n_inputs: size[0],
             n_outputs: size[1],
+            ..reference::Layer::default()
         });
         let network = reference::Network::new(layers.collect()).with_activation(match options.activation {
             Activation::Relu => reference::Activation::Relu,
@@ -141,6 +151,7 @@ impl<T: Real> CpuEngine<T> {
             Activation::Sigmoid => reference::Activation::Sigmoid,
             Activation::Gelu => reference::Activation::Gelu,
         });
+        let network = if options.layer_norm { network.with_layer_norm() } else { network };
         let training = Training::new(network, settings(&options));
         Ok(Self { options, sizes, train, threads, training, kept: None, sets: Vec::new() })
     }

@@ -31,7 +31,17 @@ use spare::Spare;
 /// Names the first option that is not supported, and what is allowed.
 pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     let Options {
-        hidden, activation, dropout, batch, optimizer, label_smoothing, clip_norm, precision, stream, ..
+        hidden,
+        activation,
+        layer_norm,
+        dropout,
+        batch,
+        optimizer,
+        label_smoothing,
+        clip_norm,
+        precision,
+        stream,
+        ..
     } = &setup.options;
     let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
         return Err(Error::option("hidden", hidden.len(), "one hidden layer with engine epoch"));
@@ -49,6 +59,9 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     }
     if *activation != Activation::Relu {
         return Err(Error::option("activation", activation, "relu with engine epoch"));
+    }
+    if *layer_norm {
+        return Err(Error::option("layer_norm", layer_norm, "false with engine epoch"));
     }
     if kernels::blocks(n_hidden) > max_cluster {
         let allowed = format!("at most {} units with engine epoch on this device", max_cluster * HIDDEN);
@@ -313,6 +326,7 @@ pub(super) fn unpack(values: &[f32], shape: Shape) -> TrainState {
         let mut layer = |inputs: u32, outputs: u32| LayerValues {
             weights: rest.by_ref().take((inputs * outputs) as usize).collect(),
             bias: rest.by_ref().take(outputs as usize).collect(),
+            ..LayerValues::default()
         };
         vec![layer(shape.n_inputs, shape.n_hidden), layer(shape.n_hidden, shape.n_classes)]
     };

@@ -39,6 +39,9 @@ const _: () = assert!(MAX_CLASSES <= warpplay_gpu::mlp::layers::loss::MAX_CLASSE
 /// [`Error::Option`] for a precision that the device does not support; [`Error::OutOfMemory`] if the device has not enough memory.
 pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, sizes, train, .. } = setup;
+    if options.layer_norm {
+        return Err(Error::option("layer_norm", true, "false where kernels run; true on the cpu"));
+    }
     let numbers = Numbers::of(device, options.precision)?;
     let stream = device.stream()?;
     let kernels = Kernels::load(device)?;

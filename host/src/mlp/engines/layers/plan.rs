@@ -127,7 +127,8 @@ impl Plan {
             let own = &values[plan.parameters..][..plan.n_values as usize];
             let row = |line: &[f32]| line[..plan.n_outputs as usize].iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
             let (weights, bias) = own.split_at(plan.n_inputs as usize * ld);
-            LayerValues { weights: weights.chunks_exact(ld).flat_map(row).collect(), bias: row(bias) }
+            let weights = weights.chunks_exact(ld).flat_map(row).collect();
+            LayerValues { weights, bias: row(bias), ..LayerValues::default() }
         };
         self.layers.iter().map(of_layer).collect()
     }
@@ -154,6 +155,7 @@ mod tests {
                 .map(|layer| LayerValues {
                     weights: (0..layer.n_inputs * layer.n_outputs).map(f64::from).collect(),
                     bias: (0..layer.n_outputs).map(|at| -f64::from(at)).collect(),
+                    ..LayerValues::default()
                 })
                 .collect();
             assert_eq!(plan.unpack(&plan.pack(&layers).unwrap()), layers);
