@@ -78,7 +78,8 @@ pub unsafe fn mlp_layers_layer_norm(
     let start = row as usize * line;
     // SAFETY: quads are those of a row that there is, and each is one lane's; arrays are as the kernel asks.
     unsafe {
-        let load = |quad: u32| of_units(memory::load_quad(sums.cast_const(), start + quad as usize * 4), quad * 4, n_units);
+        let load =
+            |quad: u32| of_units(memory::load_quad(sums.cast_const(), start + quad as usize * 4), quad * 4, n_units);
         let mut sum = 0.0;
         let mut quad = thread::lane();
         while quad < n_quads {
@@ -197,7 +198,7 @@ pub unsafe fn mlp_layers_layer_norm_back(
 ///
 /// # Safety
 /// After [`mlp_layers_layer_norm_back`] of the same layer; `overflow` is null or one valid word.
-#[kernel(shape = parameters_shape(n_units, n_parts), max_threads = BLOCK, require = n_units >= 1 && n_parts >= 1 && n_parts <= 65_535 && part.checked_mul(n_parts).is_some() && part_stride.is_multiple_of(4) && part_stride >= 2 * line_length(n_units))]
+#[kernel(shape = parameters_shape(n_units, n_parts), max_threads = BLOCK, require = n_units >= 1 && (1..=65_535).contains(&n_parts) && part.checked_mul(n_parts).is_some() && part_stride.is_multiple_of(4) && part_stride >= 2 * line_length(n_units))]
 pub unsafe fn mlp_layers_layer_norm_parameters(
     #[len(n_rows as usize * line_length(n_units) as usize)] gradient: *const f32,
     #[len(n_rows as usize * line_length(n_units) as usize)] normalised: *const f32,

@@ -37,6 +37,9 @@ pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize]) -> Memory {
         None => 1,
     };
     let values: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
+    // Layer norms keep two values of a unit and a product; dropout its factor.
+    let hidden: u64 = options.hidden.iter().map(|&width| u64::from(width)).sum();
+    let kept = 3 * u64::from(options.layer_norm) + u64::from(options.dropout > 0.0);
     let n_threads = options.threads.unwrap_or_else(rayon::current_num_threads) as u64;
     let n_train = train.as_ref().map_or(0, |train| train.len());
     let largest = sets.iter().fold(n_train, |largest, &n| largest.max(n)) as u64;
@@ -45,7 +48,7 @@ pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize]) -> Memory {
     Memory::default()
         .on_device("weights", number * copies * setup.n_parameters())
         .on_device("weights while they are set and read", (8 + number) * sets_of_values * setup.n_parameters())
-        .on_device("layers", 2 * number * values * at_once)
+        .on_device("layers", number * (2 * values + kept * hidden) * at_once)
 }
 
 /// A training or a classifier, in `T`.
