@@ -8,8 +8,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::mlp::{
-    Activation, Classifier as LibraryClassifier, Dataset, Layer, Network as LibraryNetwork, OnnxFormat, Options,
-    Prediction, Trainer as LibraryTrainer, WeightLayout,
+    Activation, Classifier as LibraryClassifier, Dataset, Layer, LayerNorm, Network as LibraryNetwork, OnnxFormat,
+    Options, Prediction, Trainer as LibraryTrainer, WeightLayout,
 };
 use warpplay::{Backend, Buffer, Device, Stream};
 
@@ -23,6 +23,7 @@ use crate::work::{self, Shared};
 /// * `layers`: a pair of weights and bias for each layer: arrays of numpy, or other objects with `__dlpack__` in the host's memory, such as tensors of PyTorch. They are
 ///   copied in any memory layout, so `linear.weight.detach().T` can be passed as weights.
 /// * `activation="relu"`: `relu`, `tanh`, `sigmoid` or `gelu`, as PyTorch's modules of these names.
+/// * `layer_norms=[]`: a pair of gain and shift, `[out]` each, for each layer but the last, if there is a layer norm before each activation: `weight` and `bias` of PyTorch's `LayerNorm`.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Network {
     network: LibraryNetwork,
@@ -32,8 +33,13 @@ pub struct Network {
 impl Network {
     /// Takes a pair of weights `[in, out]` and bias for each layer.
     #[new]
-    #[pyo3(signature = (layers, *, activation="relu"))]
-    fn new(layers: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>, activation: &str) -> PyResult<Self> {
+    #[pyo3(signature = (layers, *, activation="relu", layer_norms=Vec::new()), text_signature = "(layers, *, activation='relu', layer_norms=[])")]
+    #[allow(clippy::type_complexity, reason = "lists of pairs of arrays")]
+    fn new(
+        layers: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        activation: &str,
+        layer_norms: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+    ) -> PyResult<Self> {
         let activation: Activation = activation.parse().map_err(error)?;
         let layers = layers.iter().enumerate().map(|(at, (weights, bias))| {
             // In the order of rows, however the array lies in memory.
@@ -43,6 +49,12 @@ impl Network {
             Ok(Layer { n_inputs, n_outputs, weights: weights.values, bias: bias.values })
         });
         let network = LibraryNetwork::new(layers.collect::<PyResult<_>>()?).map_err(error)?;
+        let norms = layer_norms.iter().enumerate().map(|(at, (gain, shift))| {
+            let gain: Copied<f32, 1> = copy_of(&format!("gain of layer {}", at + 1), gain, None)?;
+            let shift: Copied<f32, 1> = copy_of(&format!("shift of layer {}", at + 1), shift, None)?;
+            Ok(LayerNorm { gain: gain.values, shift: shift.values })
+        });
+        let network = network.with_layer_norms(norms.collect::<PyResult<_>>()?).map_err(error)?;
         Ok(Self { network: network.with_activation(activation) })
     }
 
@@ -74,7 +86,7 @@ impl Network {
         self.network.save_onnx(path, &OnnxFormat { image_size, softmax }).map_err(error)
     }
 
-    /// For `pickle` and `copy`: layers and activation make the network again.
+    /// For `pickle` and `copy`: layers, activation and layer norms make the network again.
     #[allow(clippy::type_complexity, reason = "a list of pairs of arrays")]
     fn __getnewargs_ex__<'py>(
         &self,
@@ -82,6 +94,7 @@ impl Network {
     ) -> PyResult<((Vec<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<f32>>)>,), Bound<'py, PyDict>)> {
         let named = PyDict::new(py);
         named.set_item("activation", self.activation())?;
+        named.set_item("layer_norms", self.layer_norms(py))?;
         Ok(((self.layers(py)?,), named))
     }
 
@@ -89,6 +102,14 @@ impl Network {
     #[getter]
     fn activation(&self) -> &'static str {
         self.network.activation().name()
+    }
+
+    /// Gain and shift, `[out]` each, of the layer norm behind each layer but the last; empty without.
+    #[getter]
+    #[allow(clippy::type_complexity, reason = "a list of pairs of arrays")]
+    fn layer_norms<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f32>>)> {
+        let arrays = |norm: &LayerNorm| (PyArray1::from_slice(py, &norm.gain), PyArray1::from_slice(py, &norm.shift));
+        self.network.layer_norms().iter().map(arrays).collect()
     }
 
     /// Weights `[in, out]` and bias `[out]` of each layer.
@@ -135,6 +156,8 @@ fn dataset(
 /// Options, with their defaults:
 ///
 /// * `hidden=[256]`: units of each hidden layer. `activation="relu"`: `relu`, `tanh`, `sigmoid` or `gelu` (by the error function) for all of them.
+/// * `layer_norm=False`: whether each hidden layer has a layer norm before its activation, with gain and shift, as PyTorch's `LayerNorm`.
+/// * `dropout=0.0`: the probability of each output of a hidden layer to be dropped in a step, as PyTorch's `Dropout`; evaluations drop nothing.
 /// * `batch=64`: samples of an update. `epochs=10`. `learning_rate=0.01`.
 /// * `optimizer="sgd"`: `sgd`, `momentum`, `nesterov`, `adam`, `adamw` or `rmsprop`, or a dictionary with this `name` and fields that are not as usual, such as
 ///   `{"name": "adam", "beta1": 0.5}`: `momentum` 0.9, `beta1` 0.9, `beta2` 0.999, `alpha` 0.99, `epsilon` 1e-8.

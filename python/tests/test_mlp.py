@@ -94,6 +94,38 @@ def test_what_is_not_allowed_is_told(tmp_path):
         Network.load(tmp_path / "nothing.safetensors")
 
 
+def test_a_network_has_layer_norms(tmp_path):
+    layers = [(np.array([[0.03, 0.01]], np.float32), np.full(2, 0.5, np.float32)), (np.array([[1], [10]], np.float32), np.zeros(1, np.float32))]
+    norms = [(np.array([2, 0.5], np.float32), np.array([0.25, -0.5], np.float32))]
+    network = Network(layers, activation="tanh", layer_norms=norms)
+    # Distances of 0.01 from the mean of two.
+    unit = 0.01 / np.sqrt(1e-4 + 1e-5)
+    expected = np.tanh(2 * unit + 0.25) + 10 * np.tanh(-0.5 * unit - 0.5)
+    for pytorch in (False, True):
+        network.save(tmp_path / "net.safetensors", pytorch=pytorch)
+        for kept in (network, pickle.loads(pickle.dumps(network)), copy.deepcopy(network), Network.load(tmp_path / "net.safetensors")):
+            assert all((found == given).all() for found, given in zip(kept.layer_norms[0], norms[0]))
+            assert Classifier(kept, device="cpu").logits(np.array([[[255]]], np.uint8))[0, 0] == pytest.approx(expected, abs=1e-5)
+    assert Network(layers).layer_norms == []
+    with pytest.raises(ValueError, match="gain of layer 1"):
+        Network(layers, layer_norms=[(np.ones(3, np.float32), np.zeros(3, np.float32))])
+
+
+def test_units_are_dropped_in_training_alone():
+    random = np.random.default_rng(2)
+    images, labels = random.integers(0, 256, (64, 4, 4), np.uint8), random.integers(0, 3, 64, np.uint8)
+
+    def trained(**given):
+        trainer = Trainer(images, labels, device="cpu", hidden=[8], batch=16, epochs=2, **given)
+        report = trainer.run()
+        return [epoch["loss"] for epoch in report["epochs"]], Classifier(trainer.network(), device="cpu").logits(images)
+
+    (losses, logits), (again, same), (whole, _) = trained(dropout=0.5), trained(dropout=0.5), trained()
+    assert losses == again and (logits == same).all() and losses != whole
+    with pytest.raises(ValueError, match=r"option dropout: 1 is not allowed \(at least 0 and below 1\)"):
+        trained(dropout=1.0)
+
+
 def test_a_network_has_an_activation(tmp_path):
     layers = [(np.ones((2, 1), np.float32), np.full(1, -0.5, np.float32)), (np.ones((1, 1), np.float32), np.zeros(1, np.float32))]
     images = np.array([[[255, 0]]], np.uint8)

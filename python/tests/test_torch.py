@@ -111,6 +111,38 @@ def test_smoothed_labels_and_clipped_gradients_are_pytorchs(smoothing, norm):
         assert np.abs(bias - linear.bias.detach().numpy()).max() < 1e-5
 
 
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
+def test_layer_norms_are_pytorchs(optimizer):
+    torch = peer("torch")
+    images, labels = data(64, 4)
+    rate = 0.1 if optimizer == "sgd" else 0.01
+    trainer = Trainer(
+        images, labels, device="cpu", precision="f64", hidden=[8, 6], layer_norm=True, batch=64, epochs=5, learning_rate=rate, optimizer=optimizer
+    )
+    modules = []
+    for module in sequential(torch, trainer.network().layers):
+        modules += [module, torch.nn.LayerNorm(module.out_features)] if isinstance(module, torch.nn.Linear) else [module]
+    model = torch.nn.Sequential(*modules[:-1]).double()
+    theirs = {
+        "sgd": lambda of: torch.optim.SGD(of, lr=rate),
+        "adamw": lambda of: torch.optim.AdamW(of, lr=rate, weight_decay=0.0),
+    }[optimizer](model.parameters())
+    losses = []
+    for _ in range(5):
+        theirs.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(inputs(torch, images).double()), torch.from_numpy(labels).long())
+        losses.append(loss.item())
+        loss.backward()
+        theirs.step()
+    # As above.
+    assert [epoch["loss"] for epoch in trainer.run()["epochs"]] == pytest.approx(losses, abs=1e-6)
+    norms = [module for module in model if isinstance(module, torch.nn.LayerNorm)]
+    assert len(trainer.network().layer_norms) == len(norms) == 2
+    for (gain, shift), norm in zip(trainer.network().layer_norms, norms):
+        assert np.abs(gain - norm.weight.detach().numpy()).max() < 1e-5
+        assert np.abs(shift - norm.bias.detach().numpy()).max() < 1e-5
+
+
 @pytest.mark.parametrize("activation", ["tanh", "sigmoid", "gelu"])
 def test_activations_are_pytorchs(activation):
     torch = peer("torch")

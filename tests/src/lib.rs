@@ -42,6 +42,8 @@
 //! | `mlp/short_formats.rs` | training in tf32 or bf16 leaves its bounds on real batches |
 //! | `mlp/smoothing.rs` | training with smoothed labels differs from the plain program, evaluations are smoothed too, or what is resumed is not |
 //! | `mlp/activations.rs` | training with another activation than the rectifier differs from the plain program, or from PyTorch's formulas, or a file forgets it |
+//! | `mlp/dropout.rs` | training with dropout differs from the plain program, does not go on where it stopped with the same units, or evaluations drop units |
+//! | `mlp/layer_norm.rs` | training with layer norm differs from the plain program, or from PyTorch's formula, does not go on where it stopped, or a file loses gains and shifts |
 //! | `mlp/clipping.rs` | training with clipped gradients differs from the plain program, does not go on where it stopped, or goes on behind a norm that is no number |
 //! | `mlp/files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
 //! | `mlp/data_files.rs` | a CSV or `.npy` file is read wrongly, or a damaged one is accepted |

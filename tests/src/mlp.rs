@@ -90,7 +90,8 @@ const SINGLE: f64 = 1.0 / (1 << 23) as f64;
 ///
 /// A bound of the worst case says nothing: an error in the weights comes back in the next gradient at several times its size, and after twenty steps of the tests' rates as more than the weights themselves.
 /// So roundings are taken for independent numbers of mean 0 (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 2.8): then programs with as many roundings have errors of one distribution,
-/// whatever the order of their sums. Its scale is found from the plain program in single precision, run with the pixels and the hidden units in several orders, which is the same network with other roundings.
+/// whatever the order of their sums. Its scale is found from the plain program in single precision, run with the pixels and the hidden units in several orders, which is the same network with other roundings;
+/// with the pixels alone where units have masks, by dropout, or gains and shifts, by layer norm.
 #[derive(Clone, Debug)]
 pub struct Twin {
     losses: Vec<f64>,
@@ -109,8 +110,9 @@ impl Twin {
         let first = Network::initial(&widths(&plain, set), plain.init, plain.seed)
             .expect("widths of a network")
             .with_activation(plain.activation);
+        let first = if plain.layer_norm { first.with_layer_norm() } else { first };
         let trained = |precision, number| {
-            let renumbered = Renumbered::new(&first, number);
+            let renumbered = Renumbered::new(&first, number, plain.dropout == 0.0 && !plain.layer_norm);
             let options = Options { precision, ..plain.clone() };
             let builder = Trainer::builder(&renumbered.set(set)).options(options).network(renumbered.network(&first));
             let mut trainer = builder.build(&Device::cpu()).expect("the plain program");
@@ -169,13 +171,18 @@ struct Renumbered {
 }
 
 impl Renumbered {
-    /// Number 0 leaves all as it is; classes always stay.
-    fn new(network: &Network, number: usize) -> Self {
+    /// Number 0 leaves all as it is; classes always stay, and hidden units where `with_units` does not say otherwise.
+    fn new(network: &Network, number: usize, with_units: bool) -> Self {
         let layers = network.layers();
         let widths = layers.iter().map(|layer| layer.n_inputs).chain(layers.last().map(|layer| layer.n_outputs));
         let mut random = Random(number as u64 + 1);
         let mut orders: Vec<Vec<usize>> = widths.map(|n| (0..n as usize).collect()).collect();
-        for order in orders.iter_mut().take(if number == 0 { 0 } else { layers.len() }) {
+        let n_orders = match (number, with_units) {
+            (0, _) => 0,
+            (_, false) => 1,
+            (_, true) => layers.len(),
+        };
+        for order in orders.iter_mut().take(n_orders) {
             for at in 1..order.len() {
                 order.swap(at, random.below(at + 1));
             }
@@ -204,7 +211,9 @@ impl Renumbered {
             Layer { weights: of(&layer.weights, &weights), bias: of(&layer.bias, biases), ..layer.clone() }
         };
         let renumbered = Network::new(network.layers().iter().enumerate().map(layer).collect());
-        renumbered.expect("the same sizes").with_activation(network.activation())
+        let renumbered = renumbered.expect("the same sizes").with_activation(network.activation());
+        // The units of a network with layer norms stay.
+        renumbered.with_layer_norms(network.layer_norms().to_vec()).expect("the same sizes")
     }
 
     /// The values of a renumbered network where they were before.
@@ -218,22 +227,25 @@ impl Renumbered {
             };
             [back(&layer.weights, &weights), back(&layer.bias, biases)].concat()
         };
-        network.layers().iter().enumerate().flat_map(of_layer).collect()
+        network.layers().iter().enumerate().flat_map(of_layer).chain(values_of_norms(network)).collect()
     }
 }
 
 /// The network in double precision, for the reference.
 pub fn in_double(network: &Network) -> reference::Network<f64> {
-    let layer = |layer: &Layer| {
-        let of = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect();
+    let of = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect::<Vec<f64>>();
+    let layer = |(number, layer): (usize, &Layer)| {
+        let norm = network.layer_norms().get(number);
         reference::Layer {
             n_inputs: layer.n_inputs as usize,
             n_outputs: layer.n_outputs as usize,
             weights: of(&layer.weights),
             bias: of(&layer.bias),
+            gain: norm.map_or_else(Vec::new, |norm| of(&norm.gain)),
+            shift: norm.map_or_else(Vec::new, |norm| of(&norm.shift)),
         }
     };
-    let layers = network.layers().iter().map(layer).collect();
+    let layers = network.layers().iter().enumerate().map(layer).collect();
     reference::Network::new(layers).with_activation(match network.activation() {
         Activation::Relu => reference::Activation::Relu,
         Activation::Tanh => reference::Activation::Tanh,
@@ -242,10 +254,15 @@ pub fn in_double(network: &Network) -> reference::Network<f64> {
     })
 }
 
-/// Weights and biases, layer by layer.
+/// Weights and biases, layer by layer, then gains and shifts.
 pub fn values(network: &Network) -> Vec<f64> {
-    let layers = network.layers().iter();
-    layers.flat_map(|layer| layer.weights.iter().chain(&layer.bias)).map(|&value| f64::from(value)).collect()
+    let layers = network.layers().iter().flat_map(|layer| layer.weights.iter().chain(&layer.bias));
+    layers.map(|&value| f64::from(value)).chain(values_of_norms(network)).collect()
+}
+
+/// Gains and shifts, layer by layer.
+fn values_of_norms(network: &Network) -> impl Iterator<Item = f64> {
+    network.layer_norms().iter().flat_map(|norm| norm.gain.iter().chain(&norm.shift)).map(|&value| f64::from(value))
 }
 
 /// Batches of real digits with the steps that an independent program made on them: `README_mlp.md` beside the file.

@@ -50,6 +50,7 @@ const FLAGS: &[(&str, &str)] = &[
     ("image_size", "image-size"),
     ("label", "label-column"),
     ("label_smoothing", "label-smoothing"),
+    ("layer_norm", "layer-norm"),
     ("learning_rate", "learning-rate"),
     ("min_delta", "min-delta"),
     ("schedule every", "step-every"),

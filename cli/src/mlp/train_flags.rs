@@ -21,6 +21,14 @@ pub struct TrainFlags {
     #[arg(long, value_name = "NAME")]
     pub activation: Option<Activation>,
 
+    /// Layer norm of each hidden layer before its activation
+    #[arg(long)]
+    pub layer_norm: bool,
+
+    /// Dropout: the probability of each hidden unit to be dropped in a step [default: 0]
+    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    pub dropout: Option<f32>,
+
     /// Samples in each batch [default: 64]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub batch: Option<u32>,
@@ -160,6 +168,8 @@ impl TrainFlags {
         let mut options = base;
         set(&mut options.hidden, self.hidden.clone().map(|Hidden(units)| units));
         set(&mut options.activation, self.activation);
+        options.layer_norm |= self.layer_norm;
+        set(&mut options.dropout, self.dropout);
         set(&mut options.batch, self.batch);
         set(&mut options.learning_rate, self.learning_rate);
         set(&mut options.epochs, self.epochs);

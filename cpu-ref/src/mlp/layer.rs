@@ -9,6 +9,10 @@ pub struct Layer<T> {
     pub weights: Vec<T>,
     /// `b`, `[n_outputs]`.
     pub bias: Vec<T>,
+    /// Gain of the layer norm behind it, `[n_outputs]`; empty without.
+    pub gain: Vec<T>,
+    /// Shift of the layer norm, `[n_outputs]`; empty without.
+    pub shift: Vec<T>,
     /// Inputs.
     pub n_inputs: usize,
     /// Outputs.
@@ -16,9 +20,20 @@ pub struct Layer<T> {
 }
 
 impl<T: Real> Layer<T> {
+    /// Whether a layer norm is behind it.
+    pub fn is_normalised(&self) -> bool {
+        !self.gain.is_empty()
+    }
+
     /// A layer of the same shape with zeros.
     pub fn zeros_like(&self) -> Self {
         let zeros = |values: &[T]| vec![T::zero(); values.len()];
-        Self { weights: zeros(&self.weights), bias: zeros(&self.bias), ..*self }
+        Self {
+            weights: zeros(&self.weights),
+            bias: zeros(&self.bias),
+            gain: zeros(&self.gain),
+            shift: zeros(&self.shift),
+            ..*self
+        }
     }
 }

@@ -8,6 +8,8 @@
 //!           dW = x^T dz      db = column sums of dz
 //!           smoothed labels: t = (1 - s) onehot + s / classes in place of onehot; loss = log Σ exp(z) - Σ t z
 //! activation f in place of the rectifier: h = f(z), dz = f'(z) (dz' W'^T)
+//! layer norm  y = gain x + shift of x = (z - mean) / √(variance + 1e-5) in place of z before the activation: [`norm`]
+//! dropout   h = m f(z), dz = m f'(z) (dz' W'^T), where m is 0 for a dropped unit, else 1 / (1 - rate): [`Dropout`]
 //! clipping  all gradients times min(1, c / (norm + 1e-6)), where the norm is that of them all
 //! update    of all weights from gradients of the weights before it: [`Optimizer`]
 //! ```
@@ -25,11 +27,14 @@
 //! # Source
 //! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification"; optimisers as PyTorch defines them.
 
+pub mod norm;
 pub mod pieces;
 
 mod activation;
+mod dropout;
 mod layer;
 mod network;
+mod numbers;
 mod optimizer;
 mod par;
 mod program;
@@ -39,13 +44,15 @@ mod seq;
 mod training;
 
 pub use activation::Activation;
+pub use dropout::Dropout;
 pub use layer::Layer;
 pub use network::{Network, Pass};
+pub use numbers::Numbers;
 pub use optimizer::{Optimizer, Update};
 pub use par::Parallel;
 pub use pieces::{Product, Reduction};
 pub use program::Program;
-pub use random::{Init, Numbers, epoch_order};
+pub use random::{Init, epoch_order};
 pub use real::Real;
 pub use seq::Sequential;
 pub use training::{Settings, Training};

@@ -1,7 +1,7 @@
 //! A network, and one batch's way through it and back.
 
 use super::pieces::{self, Product, Reduction};
-use super::{Activation, Layer, Program, Real};
+use super::{Activation, Dropout, Layer, Program, Real, norm};
 
 /// A multilayer perceptron: rectifiers, or another activation, between the layers, softmax and cross-entropy after the last.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,8 +17,14 @@ pub struct Pass<T> {
     pub x: Vec<T>,
     /// For each layer, outputs before the activation, `[n, n_l]`. The last are the logits.
     pub z: Vec<Vec<T>>,
-    /// For each layer but the last, outputs after the activation, `[n, n_l]`.
+    /// For each layer but the last, its sums with mean 0 and variance 1, `[n, n_l]`; empty without layer norm.
+    pub x_norm: Vec<Vec<T>>,
+    /// For each layer but the last, what is activated, `[n, n_l]`: the layer norm's result. Empty without.
+    pub y: Vec<Vec<T>>,
+    /// For each layer but the last, outputs after the activation and its mask, `[n, n_l]`.
     pub h: Vec<Vec<T>>,
+    /// For each layer but the last, what its outputs were multiplied with, `[n, n_l]`; empty without dropout.
+    pub masks: Vec<Vec<T>>,
     /// Probabilities, `[n, n_classes]`.
     pub p: Vec<T>,
     /// Cross-entropy of each sample, `[n]`; with smoothed labels if it is that of [`Network::backward_smoothed`].
@@ -40,15 +46,22 @@ impl<T: Real> Network<T> {
     /// A network of these layers, with rectifiers.
     ///
     /// # Panics
-    /// If there is none, if a tensor's length differs from its layer's size, or if a layer's inputs differ from the outputs of the previous layer.
+    /// If there is none, if a tensor's length differs from its layer's size, if a layer's inputs differ from the outputs of the previous layer, or if some but not all hidden layers, or the last, have a layer norm.
     pub fn new(layers: Vec<Layer<T>>) -> Self {
         assert!(!layers.is_empty(), "a network has at least one layer");
         for layer in &layers {
             assert_eq!(layer.weights.len(), layer.n_inputs * layer.n_outputs, "length of weights");
             assert_eq!(layer.bias.len(), layer.n_outputs, "length of a bias");
+            let n_norm = if layer.is_normalised() { layer.n_outputs } else { 0 };
+            assert_eq!((layer.gain.len(), layer.shift.len()), (n_norm, n_norm), "lengths of gain and shift");
         }
         for pair in layers.windows(2) {
             assert_eq!(pair[0].n_outputs, pair[1].n_inputs, "outputs of a layer and inputs of the next");
+        }
+        if let Some((last, hidden)) = layers.split_last() {
+            assert!(!last.is_normalised(), "no layer norm behind the last layer");
+            let n_norms = hidden.iter().filter(|layer| layer.is_normalised()).count();
+            assert!(n_norms == 0 || n_norms == hidden.len(), "layer norm behind all hidden layers, or none");
         }
         Self { layers, activation: Activation::default() }
     }
@@ -56,6 +69,16 @@ impl<T: Real> Network<T> {
     /// The same layers with another activation.
     pub fn with_activation(self, activation: Activation) -> Self {
         Self { activation, ..self }
+    }
+
+    /// The same layers with layer norm behind the hidden ones: gains 1 and shifts 0.
+    pub fn with_layer_norm(mut self) -> Self {
+        if let Some((_, hidden)) = self.layers.split_last_mut() {
+            for layer in hidden {
+                (layer.gain, layer.shift) = (vec![T::one(); layer.n_outputs], vec![T::zero(); layer.n_outputs]);
+            }
+        }
+        self
     }
 
     /// What follows each layer but the last.
@@ -83,38 +106,75 @@ impl<T: Real> Network<T> {
         self.layers[self.layers.len() - 1].n_outputs
     }
 
+    /// Whether there is a layer norm behind each hidden layer.
+    fn is_normalised(&self) -> bool {
+        self.layers[0].is_normalised()
+    }
+
     /// Forward pass from pixels `[n, n_inputs]` to logits: fills `x`, `z` and `h` of the pass.
     ///
     /// # Panics
     /// If the pixels are not those of whole images.
     pub fn forward<P: Program>(&self, pixels: &[u8], pass: &mut Pass<T>) {
+        self.forward_dropped::<P>(pixels, None, pass);
+    }
+
+    /// The same with units dropped as in an update of this number, from 0: fills `masks` too, which the backward pass applies.
+    ///
+    /// # Panics
+    /// As [`Network::forward`].
+    pub fn forward_dropped<P: Program>(&self, pixels: &[u8], dropout: Option<(Dropout, u64)>, pass: &mut Pass<T>) {
         let n_inputs = self.n_inputs();
         pass.x.resize(pixels.len(), T::zero());
         P::panels(&mut pass.x, n_inputs, |at, x| pieces::scale_pixels(&pixels[at..at + x.len()], x));
-        self.forward_from_x::<P>(pass);
+        self.layers_from_x::<P>(dropout, pass);
     }
 
-    /// The same from the pass's `x` `[n, n_inputs]`, for inputs that are not pixels.
+    /// [`forward`](Network::forward) from the pass's `x` `[n, n_inputs]`, for inputs that are not pixels.
     ///
     /// # Panics
     /// If the inputs are not those of whole samples.
     pub fn forward_from_x<P: Program>(&self, pass: &mut Pass<T>) {
+        self.layers_from_x::<P>(None, pass);
+    }
+
+    pub(super) fn layers_from_x<P: Program>(&self, dropout: Option<(Dropout, u64)>, pass: &mut Pass<T>) {
         assert_eq!(pass.x.len() % self.n_inputs(), 0, "inputs of whole samples");
         let n = pass.x.len() / self.n_inputs();
         pass.z.resize(self.layers.len(), Vec::new());
         pass.h.resize(self.layers.len() - 1, Vec::new());
+        let n_norms = if self.is_normalised() { pass.h.len() } else { 0 };
+        pass.x_norm.resize(n_norms, Vec::new());
+        pass.y.resize(n_norms, Vec::new());
+        pass.masks.resize(if dropout.is_some() { pass.h.len() } else { 0 }, Vec::new());
         for (number, layer) in self.layers.iter().enumerate() {
             let (before, after) = pass.h.split_at_mut(number);
             let (x, z) = (before.last().unwrap_or(&pass.x), &mut pass.z[number]);
             z.resize(n * layer.n_outputs, T::zero());
             P::matmul(x, &layer.weights, z, Product::new(n, layer.n_outputs, layer.n_inputs));
             P::panels(z, layer.n_outputs, |_, z| pieces::add_bias(z, &layer.bias));
+            if let (Some(x), Some(y)) = (pass.x_norm.get_mut(number), pass.y.get_mut(number)) {
+                x.resize(z.len(), T::zero());
+                y.resize(z.len(), T::zero());
+                let n_units = layer.n_outputs;
+                P::panels(x, n_units, |at, x| norm::normalise(&z[at..at + x.len()], x, n_units));
+                P::panels(y, n_units, |at, y| {
+                    norm::scale_and_shift(&x[at..at + y.len()], &layer.gain, &layer.shift, y);
+                });
+            }
+            let z = pass.y.get(number).unwrap_or(z);
             if let Some(h) = after.first_mut() {
                 h.resize(z.len(), T::zero());
                 P::panels(h, layer.n_outputs, |at, h| match self.activation {
                     Activation::Relu => pieces::relu(&z[at..at + h.len()], h),
                     activation => pieces::activate(activation, &z[at..at + h.len()], h),
                 });
+                if let (Some((dropout, update)), Some(mask)) = (dropout, pass.masks.get_mut(number)) {
+                    let n_units = layer.n_outputs;
+                    mask.resize(h.len(), T::zero());
+                    P::panels(mask, n_units, |at, mask| dropout.factors(number, update, at / n_units, n_units, mask));
+                    P::panels(h, n_units, |at, h| pieces::multiply(&mask[at..at + h.len()], h));
+                }
             }
         }
     }
@@ -171,13 +231,30 @@ impl<T: Real> Network<T> {
             P::matmul(x, dz, &mut gradient.weights, Product::new(n_inputs, n_outputs, n).transposed_a());
             P::column_sums(dz, &mut gradient.bias);
             if let Some(dx) = before.last_mut() {
-                let z = &pass.z[number - 1];
+                let sums = &pass.z[number - 1];
+                let z = pass.y.get(number - 1).unwrap_or(sums);
                 dx.resize(n * n_inputs, T::zero());
                 P::matmul(dz, &layer.weights, dx, Product::new(n, n_inputs, n_outputs).transposed_b());
+                if let Some(mask) = pass.masks.get(number - 1) {
+                    P::panels(dx, n_inputs, |at, dx| pieces::multiply(&mask[at..at + dx.len()], dx));
+                }
                 P::panels(dx, n_inputs, |at, dx| match self.activation {
                     Activation::Relu => pieces::relu_backward(&z[at..at + dx.len()], dx),
                     activation => pieces::activate_backward(activation, &z[at..at + dx.len()], dx),
                 });
+                if let Some(x) = pass.x_norm.get(number - 1) {
+                    let (gain, gradient) = (&self.layers[number - 1].gain, &mut pass.gradients[number - 1]);
+                    let mut products = dx.clone();
+                    P::panels(&mut products, n_inputs, |at, values| {
+                        pieces::multiply(&x[at..at + values.len()], values)
+                    });
+                    P::column_sums(&products, &mut gradient.gain);
+                    P::column_sums(dx, &mut gradient.shift);
+                    P::panels(dx, n_inputs, |at, dx| {
+                        let own = at..at + dx.len();
+                        norm::normalise_backward(&sums[own.clone()], &x[own], gain, dx);
+                    });
+                }
             }
         }
     }

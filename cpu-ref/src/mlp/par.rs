@@ -114,5 +114,9 @@ impl Program for Parallel {
         }
         let mut biases: Vec<&mut [T]> = moments.iter_mut().map(|moment| &mut moment.bias[..]).collect();
         update.apply(&mut layer.bias, &gradient.bias, &mut biases);
+        let mut gains: Vec<&mut [T]> = moments.iter_mut().map(|moment| &mut moment.gain[..]).collect();
+        update.apply(&mut layer.gain, &gradient.gain, &mut gains);
+        let mut shifts: Vec<&mut [T]> = moments.iter_mut().map(|moment| &mut moment.shift[..]).collect();
+        update.apply(&mut layer.shift, &gradient.shift, &mut shifts);
     }
 }

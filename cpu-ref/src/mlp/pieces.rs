@@ -118,6 +118,13 @@ pub fn activate_backward<T: Real>(activation: Activation, z: &[T], gradient: &mu
     }
 }
 
+/// Multiplies with the factors of a mask: of [`Dropout`](super::Dropout), forward and backward.
+pub fn multiply<T: Real>(mask: &[T], values: &mut [T]) {
+    for (value, &factor) in values.iter_mut().zip(mask) {
+        *value *= factor;
+    }
+}
+
 /// The largest value of a row.
 fn largest<T: Real>(row: &[T]) -> T {
     row.iter().copied().fold(row[0], |most, value| if value > most { value } else { most })

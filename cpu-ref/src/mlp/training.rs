@@ -1,7 +1,7 @@
 //! Training: one step, and the steps of an epoch.
 
 use super::pieces;
-use super::{Layer, Network, Optimizer, Pass, Program, Real, Reduction};
+use super::{Dropout, Layer, Network, Optimizer, Pass, Program, Real, Reduction};
 
 /// Settings of a training.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -16,6 +16,8 @@ pub struct Settings {
     pub label_smoothing: f64,
     /// The largest norm of all gradients together: longer ones are shortened to it before the update, see [`clip_factor`](super::pieces::clip_factor).
     pub clip_norm: Option<f64>,
+    /// Dropout of hidden units, whose masks follow [`Training::updates`].
+    pub dropout: Option<Dropout>,
 }
 
 /// A network in training.
@@ -67,7 +69,7 @@ impl<T: Real> Training<T> {
             self.pixels.extend_from_slice(&images[sample * n_inputs..(sample + 1) * n_inputs]);
             self.labels.push(labels[sample]);
         }
-        self.network.forward::<P>(&self.pixels, &mut self.pass);
+        self.network.forward_dropped::<P>(&self.pixels, self.dropout(), &mut self.pass);
         let labels = std::mem::take(&mut self.labels);
         self.backward::<P>(&labels);
         self.labels = labels;
@@ -82,10 +84,15 @@ impl<T: Real> Training<T> {
     pub fn step_on<P: Program>(&mut self, x: &[T], labels: &[u8], learning_rate: f64) -> f64 {
         self.pass.x.clear();
         self.pass.x.extend_from_slice(x);
-        self.network.forward_from_x::<P>(&mut self.pass);
+        self.network.layers_from_x::<P>(self.dropout(), &mut self.pass);
         self.backward::<P>(labels);
         self.update::<P>(learning_rate);
         self.pass.loss_sum()
+    }
+
+    /// Dropout of the next update.
+    fn dropout(&self) -> Option<(Dropout, u64)> {
+        self.settings.dropout.map(|dropout| (dropout, self.updates))
     }
 
     fn backward<P: Program>(&mut self, labels: &[u8]) {
@@ -95,12 +102,14 @@ impl<T: Real> Training<T> {
 
     fn clip<P: Program>(&mut self, most: f64) {
         let gradients = &mut self.pass.gradients;
-        let sums = gradients.iter().map(|layer| P::square_sum(&layer.weights) + P::square_sum(&layer.bias));
+        let sums = gradients.iter().flat_map(|layer| {
+            [&layer.weights, &layer.bias, &layer.gain, &layer.shift].map(|values| P::square_sum(values))
+        });
         let norm = sums.sum::<f64>().sqrt();
         let factor = T::rounded(pieces::clip_factor(norm, most));
         for layer in gradients {
             let line = layer.n_outputs;
-            for values in [&mut layer.weights, &mut layer.bias] {
+            for values in [&mut layer.weights, &mut layer.bias, &mut layer.gain, &mut layer.shift] {
                 P::panels(values, line, |_, values| values.iter_mut().for_each(|value| *value *= factor));
             }
         }

@@ -3,6 +3,7 @@
 //! ```text
 //! safetensors   __metadata__  `warpplay_checkpoint`: a line of JSON with everything that is no tensor, and a checksum over the whole file;
 //!                             `activation`, as in a file of weights, if it is not ReLU
+//!               gain1, shift1, … of the layer norms behind hidden layers, if there are any
 //!               W1, b1, …     weights [in, out] and biases: any reader of weight files can use a checkpoint
 //!               moment1.W1, … what the optimiser remembers, in the same shapes
 //! ```
@@ -179,6 +180,11 @@ impl TrainerState {
     }
 
     /// Weights and moments, with the prefixes of their tensors' names.
+    /// Whether a layer norm is behind layer `number`, from 0.
+    fn has_norm(&self, number: usize) -> bool {
+        self.options.layer_norm && number + 2 < self.sizes.len()
+    }
+
     fn value_sets(&self) -> impl Iterator<Item = (&[LayerValues], String)> {
         let moments = self.state.moments.iter().zip(1..).map(|(set, number)| (set.as_slice(), moment_prefix(number)));
         std::iter::once((self.state.layers.as_slice(), String::new())).chain(moments)
@@ -201,6 +207,8 @@ impl TrainerState {
         take!(
             hidden,
             activation,
+            layer_norm,
+            dropout,
             batch,
             epochs,
             learning_rate,
@@ -237,6 +245,8 @@ impl TrainerState {
         let Options {
             hidden: _, // checked with the widths
             activation,
+            layer_norm,
+            dropout,
             batch,
             epochs,
             learning_rate,
@@ -259,6 +269,8 @@ impl TrainerState {
         } = options;
         let old = &self.options;
         expect_same("activation", activation, &old.activation)?;
+        expect_same("layer_norm", layer_norm, &old.layer_norm)?;
+        expect_same("dropout", dropout, &old.dropout)?;
         expect_same("batch", batch, &old.batch)?;
         expect_same("learning_rate", learning_rate, &old.learning_rate)?;
         expect_same("optimizer", optimizer, &old.optimizer)?;
@@ -306,7 +318,14 @@ impl State for TrainerState {
             }
             for (number, (layer, size)) in set.iter().zip(self.sizes.windows(2)).enumerate() {
                 let shape = vec![size[0] as usize, size[1] as usize];
-                let named = [("W", &layer.weights, shape), ("b", &layer.bias, vec![size[1] as usize])];
+                let of_norm = vec![if self.has_norm(number) { size[1] as usize } else { 0 }];
+                let named = [
+                    ("W", &layer.weights, shape),
+                    ("b", &layer.bias, vec![size[1] as usize]),
+                    ("gain", &layer.gain, of_norm.clone()),
+                    ("shift", &layer.shift, of_norm),
+                ];
+                let named = named.into_iter().take(if self.has_norm(number) { 4 } else { 2 });
                 for (letter, values, shape) in named {
                     let name = format!("{prefix}{letter}{}", number + 1);
                     if values.len() != shape.iter().product::<usize>() {
@@ -364,9 +383,15 @@ impl State for TrainerState {
         let set = |prefix: &str| -> Result<Vec<LayerValues>> {
             let layer = |(size, number): (&[u32], u32)| {
                 let (n_in, n_out) = (size[0] as usize, size[1] as usize);
+                let of_norm = |letter: &str| match meta.options.layer_norm && (number as usize) < meta.sizes.len() - 1 {
+                    true => tensor(format!("{prefix}{letter}{number}"), &[n_out], prefix.is_empty()),
+                    false => Ok(Vec::new()),
+                };
                 Ok(LayerValues {
                     weights: tensor(format!("{prefix}W{number}"), &[n_in, n_out], prefix.is_empty())?,
                     bias: tensor(format!("{prefix}b{number}"), &[n_out], prefix.is_empty())?,
+                    gain: of_norm("gain")?,
+                    shift: of_norm("shift")?,
                 })
             };
             meta.sizes.windows(2).zip(1..).map(layer).collect()

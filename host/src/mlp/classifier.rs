@@ -64,7 +64,7 @@ pub struct ClassifierBuilder {
 }
 
 impl ClassifierBuilder {
-    /// All options at once. Only `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden` and `activation` are taken from the network; options of training have no
+    /// All options at once. Only `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden`, `activation` and `layer_norm` are taken from the network; options of training have no
     /// effect but must be valid.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -100,7 +100,8 @@ impl ClassifierBuilder {
     fn setup(&self) -> Result<Setup> {
         let sizes = self.network.sizes();
         let (hidden, activation) = (sizes[1..sizes.len() - 1].to_vec(), self.network.activation());
-        let options = Options { hidden, activation, ..self.options.clone() };
+        let layer_norm = !self.network.layer_norms().is_empty();
+        let options = Options { hidden, activation, layer_norm, ..self.options.clone() };
         options.check()?;
         Ok(Setup { options, sizes, train: None })
     }

@@ -25,11 +25,20 @@ pub enum WeightLayout {
     /// `W1`, `b1`, `W2`, …: weights `[in, out]`.
     #[default]
     InOut,
-    /// `0.weight`, `0.bias`, `2.weight`, …, as PyTorch's `nn.Sequential` of linear layers and activations: weights `[out, in]`.
+    /// `0.weight`, `0.bias`, `2.weight`, …, as PyTorch's `nn.Sequential` of linear layers and activations: weights `[out, in]`. With layer norms between them, `0.weight`, `0.bias`, `1.weight` `[out]`, `1.bias`, `3.weight`, ….
     PyTorch,
 }
 
-/// A multilayer perceptron with ReLU, or another [`Activation`], between its layers.
+/// Gain and shift of a layer norm (Ba et al. 2016) behind a hidden layer, before its activation: `y = gain (z - mean) / √(variance + 1e-5) + shift`, with mean and variance of a sample's units; PyTorch's `LayerNorm`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerNorm {
+    /// `[n_outputs]` of the layer.
+    pub gain: Vec<f32>,
+    /// `[n_outputs]` of the layer.
+    pub shift: Vec<f32>,
+}
+
+/// A multilayer perceptron with ReLU, or another [`Activation`], between its layers, and a [`LayerNorm`] before it if it has them.
 ///
 /// ```text
 /// x [n_inputs]  ─►  x W + b  ─► ReLU ─►  …  ─►  x W + b  ─►  logits [n_outputs of the last layer]
@@ -37,12 +46,13 @@ pub enum WeightLayout {
 /// b             [n_outputs] f32
 /// n_inputs      of the first layer the pixels of an image, of every other the n_outputs before
 /// in a file     safetensors: W1 [in, out], b1 [out], W2, …; or PyTorch's 0.weight [out, in], 0.bias [out], 2.weight, … (WeightLayout);
-///               metadata `activation` with its name if it is not ReLU
+///               metadata `activation` with its name if it is not ReLU; layer norms are gain1 [out], shift1 [out], gain2, …, or PyTorch's 1.weight [out], 1.bias [out], 4.weight, …
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     layers: Vec<Layer>,
     activation: Activation,
+    norms: Vec<LayerNorm>,
 }
 
 impl Network {
@@ -73,12 +83,48 @@ impl Network {
                 return Err(Error::shape(name("inputs"), layers[number - 1].n_outputs, layer.n_inputs));
             }
         }
-        Ok(Self { layers, activation: Activation::default() })
+        Ok(Self { layers, activation: Activation::default(), norms: Vec::new() })
     }
 
     /// The same layers with another activation between them.
     pub fn with_activation(self, activation: Activation) -> Self {
         Self { activation, ..self }
+    }
+
+    /// The same layers with a layer norm behind each but the last, or none if there are none.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if there are neither none nor as many as hidden layers, if a length differs from its layer's outputs, or a value is not finite.
+    pub fn with_layer_norms(self, norms: Vec<LayerNorm>) -> Result<Self> {
+        let hidden = &self.layers[..self.layers.len() - 1];
+        if !norms.is_empty() && norms.len() != hidden.len() {
+            return Err(Error::shape("layer norms", format!("none, or {}", hidden.len()), norms.len()));
+        }
+        for (number, (norm, layer)) in (1..).zip(norms.iter().zip(hidden)) {
+            for (what, values) in [("gain", &norm.gain), ("shift", &norm.shift)] {
+                let name = format!("{what} of layer {number}");
+                if values.len() != layer.n_outputs as usize {
+                    return Err(Error::shape(name, layer.n_outputs, values.len()));
+                }
+                if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+                    return Err(Error::shape(format!("{name}, element {at}"), "a finite number", values[at]));
+                }
+            }
+        }
+        Ok(Self { norms, ..self })
+    }
+
+    /// The same layers with layer norms of gain 1 and shift 0, as a training begins with.
+    pub fn with_layer_norm(self) -> Self {
+        let hidden = &self.layers[..self.layers.len() - 1];
+        let of = |layer: &Layer, value| vec![value; layer.n_outputs as usize];
+        let norms = hidden.iter().map(|layer| LayerNorm { gain: of(layer, 1.0), shift: of(layer, 0.0) }).collect();
+        Self { norms, ..self }
+    }
+
+    /// The layer norm behind each hidden layer; none if the network has none.
+    pub fn layer_norms(&self) -> &[LayerNorm] {
+        &self.norms
     }
 
     /// What is between the layers.
@@ -113,14 +159,26 @@ impl Network {
             weights: narrow(&values.weights),
             bias: narrow(&values.bias),
         });
-        Ok(Self::new(layers.collect())?.with_activation(activation))
+        let normalised = state.layers.iter().filter(|values| !values.gain.is_empty());
+        let norm = |values: &LayerValues| LayerNorm { gain: narrow(&values.gain), shift: narrow(&values.shift) };
+        Self::new(layers.collect())?.with_activation(activation).with_layer_norms(normalised.map(norm).collect())
     }
 
     pub(super) fn to_state(&self) -> TrainState {
         let widen = |values: &[f32]| values.iter().map(|&value| f64::from(value)).collect();
-        let layers =
-            self.layers.iter().map(|layer| LayerValues { weights: widen(&layer.weights), bias: widen(&layer.bias) });
-        TrainState { layers: layers.collect(), ..TrainState::default() }
+        let mut layers: Vec<LayerValues> = self
+            .layers
+            .iter()
+            .map(|layer| LayerValues {
+                weights: widen(&layer.weights),
+                bias: widen(&layer.bias),
+                ..LayerValues::default()
+            })
+            .collect();
+        for (values, norm) in layers.iter_mut().zip(&self.norms) {
+            (values.gain, values.shift) = (widen(&norm.gain), widen(&norm.shift));
+        }
+        TrainState { layers, ..TrainState::default() }
     }
 }
 

@@ -298,6 +298,13 @@ pub struct Options {
     /// Activation of all hidden layers. Initial weights do not depend on it: He's ([`Init`]) are meant for the rectifier, Xavier's for `tanh` and `sigmoid`. Only the rectifier with [`Engine::Epoch`]. Default [`Activation::Relu`].
     #[serde(default)]
     pub activation: Activation,
+    /// Layer norm of the units of each hidden layer before its activation, with a learned gain and shift for each unit: [`LayerNorm`](super::LayerNorm). Not with [`Engine::Epoch`]. Default `false`.
+    #[serde(default)]
+    pub layer_norm: bool,
+    /// Dropout: the probability, [0, 1), with which a step drops each output of a hidden layer, of each sample; what is kept is divided by `1 - dropout`, as PyTorch's `Dropout` does. Losses of epochs are those of the
+    /// thinned networks; evaluations (test, validation) drop nothing. Which units are dropped is a function of seed, update, layer, row of the batch and unit, the same by every engine. Not with [`Engine::Epoch`]. Default 0.
+    #[serde(default)]
+    pub dropout: f32,
     /// Samples of a batch, 1 to the training samples; the last of an epoch may be shorter. Default 64.
     pub batch: u32,
     /// Total number of epochs, including those of a resumed checkpoint, at least 1. Default 10.
@@ -352,6 +359,8 @@ impl Default for Options {
         Self {
             hidden: vec![256],
             activation: Activation::Relu,
+            layer_norm: false,
+            dropout: 0.0,
             batch: 64,
             epochs: 10,
             learning_rate: 0.01,
@@ -411,6 +420,9 @@ impl Options {
         }
         if let Some(width) = self.hidden.iter().find(|width| !(1..=MAX_WIDTH).contains(width)) {
             return Err(Error::option("hidden", width, format!("1 to {MAX_WIDTH} units")));
+        }
+        if !(0.0..1.0).contains(&self.dropout) {
+            return Err(Error::option("dropout", self.dropout, "at least 0 and below 1"));
         }
         at_least_1("batch", self.batch.into())?;
         at_least_1("evaluate_batch", self.evaluate_batch.into())?;
@@ -551,6 +563,8 @@ mod tests {
         fields["execution"] = "plain".into();
         fields.remove("threads");
         fields.remove("activation");
+        fields.remove("dropout");
+        fields.remove("layer_norm");
         fields.remove("label_smoothing");
         fields.remove("clip_norm");
         let old: Options = serde_json::from_value(json.clone()).unwrap();

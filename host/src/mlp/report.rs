@@ -14,7 +14,7 @@ pub const SCHEMA: u32 = 1;
 pub struct EpochReport {
     /// The epoch, from 1.
     pub epoch: u32,
-    /// Mean loss of the epoch's samples, each before its batch's update; of smoothed labels with [`Options::label_smoothing`].
+    /// Mean loss of the epoch's samples, each before its batch's update; of smoothed labels with [`Options::label_smoothing`], of thinned networks with [`Options::dropout`].
     pub loss: f64,
     /// Share of the test set classified correctly after the epoch; `None` without a test set.
     pub test_accuracy: Option<f64>,

@@ -2,13 +2,24 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Values of one layer: weights `[n_inputs, n_outputs]` row-major, and bias.
+/// Values of one layer: weights `[n_inputs, n_outputs]` row-major, and bias; gain and shift of the layer norm behind it, empty without.
 ///
 /// Single-precision engines hold values that are exactly `f32`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct LayerValues {
     pub weights: Vec<f64>,
     pub bias: Vec<f64>,
+    #[serde(default)]
+    pub gain: Vec<f64>,
+    #[serde(default)]
+    pub shift: Vec<f64>,
+}
+
+impl LayerValues {
+    /// All four.
+    pub fn all(&self) -> impl Iterator<Item = &f64> {
+        self.weights.iter().chain(&self.bias).chain(&self.gain).chain(&self.shift)
+    }
 }
 
 /// The complete state of a training between two updates, except its position.
@@ -25,6 +36,6 @@ pub(super) struct TrainState {
 impl TrainState {
     /// Whether all weights are finite.
     pub fn is_finite(&self) -> bool {
-        self.layers.iter().all(|layer| layer.weights.iter().chain(&layer.bias).all(|value| value.is_finite()))
+        self.layers.iter().flat_map(LayerValues::all).all(|value| value.is_finite())
     }
 }

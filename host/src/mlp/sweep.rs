@@ -38,7 +38,7 @@ impl SweepBuilder {
     }
 
     setters! {
-        hidden: Vec<u32>, activation: Activation, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64, reduction: Reduction,
+        hidden: Vec<u32>, activation: Activation, layer_norm: bool, dropout: f32, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64, reduction: Reduction,
         init: Init, precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32,
         threads: impl Into<Option<usize>> = threads.into(),
     }
@@ -103,6 +103,12 @@ impl SweepBuilder {
             // Journals of programs that had no such options have the defaults.
             if self.options.activation == Activation::Relu {
                 without.push("activation");
+            }
+            if !self.options.layer_norm {
+                without.push("layer_norm");
+            }
+            if self.options.dropout == 0.0 {
+                without.push("dropout");
             }
             if self.options.label_smoothing == 0.0 {
                 without.push("label_smoothing");

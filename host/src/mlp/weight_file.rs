@@ -8,14 +8,14 @@ use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 
 use super::options::{MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH};
-use super::{Activation, Layer, Network, WeightLayout};
+use super::{Activation, Layer, LayerNorm, Network, WeightLayout};
 use crate::runtime::tensors::{self, Tensor};
 use crate::runtime::{atomic_file, input_file};
 use crate::{Error, Result};
 
 impl Network {
     /// Reads a safetensors file. Tensors `W1`, `b1`, `W2`, … are `[in, out]` and `[out]`; else `*.weight` and `*.bias` are `[out, in]` and `[out]`, as PyTorch saves them,
-    /// the layers in the order of their names (numbers by value). The metadata `activation` names the activation; without it, it is ReLU, which [`with_activation`](Self::with_activation) changes. Other tensors are ignored. Values of type F64, F16 and BF16 are converted to F32.
+    /// the layers in the order of their names (numbers by value). Layer norms behind all hidden layers are `gain1`, `shift1`, … or, among PyTorch's, `*.weight` and `*.bias` of one dimension. The metadata `activation` names the activation; without it, it is ReLU, which [`with_activation`](Self::with_activation) changes. Other tensors are ignored. Values of type F64, F16 and BF16 are converted to F32.
     ///
     /// # Errors
     /// [`Error::File`] naming the tensor if one is missing, has a shape that does not fit the previous layer, or holds a value that is not finite; also if the file has both
@@ -42,6 +42,11 @@ impl Network {
                 return Err(wrong(reason));
             }
         };
+        let (names, norms) = match layout {
+            WeightLayout::InOut => with_norms(names, &found),
+            WeightLayout::PyTorch => apart_from_norms(names, &found),
+        }
+        .map_err(wrong)?;
         if names.len() > MAX_HIDDEN_LAYERS + 1 {
             return Err(wrong(format!("holds {} layers, at most {} are allowed", names.len(), MAX_HIDDEN_LAYERS + 1)));
         }
@@ -55,7 +60,21 @@ impl Network {
                 let name = &names[names.len() - 1].0;
                 Err(wrong(format!("tensor {name} gives {} classes, at most {MAX_CLASSES} are allowed", last.n_outputs)))
             }
-            _ => Ok(Self::new(layers)?.with_activation(activation(bytes).map_err(wrong)?)),
+            _ => {
+                let of = |name: &String, layer: &Layer| -> Result<Vec<f32>> {
+                    let view = &found[name];
+                    if view.shape() != [layer.n_outputs as usize] {
+                        let (shape, expected) = (view.shape(), layer.n_outputs);
+                        return Err(wrong(format!("tensor {name} has the shape {shape:?}, expected [{expected}]")));
+                    }
+                    read_singles(path, name, view)
+                };
+                let norm = |((gain, shift), layer): (&(String, String), &Layer)| -> Result<LayerNorm> {
+                    Ok(LayerNorm { gain: of(gain, layer)?, shift: of(shift, layer)? })
+                };
+                let norms = norms.iter().zip(&layers).map(norm).collect::<Result<_>>()?;
+                Self::new(layers)?.with_activation(activation(bytes).map_err(wrong)?).with_layer_norms(norms)
+            }
         }
     }
 
@@ -66,12 +85,13 @@ impl Network {
     pub fn save(&self, path: impl AsRef<Path>, layout: WeightLayout) -> Result<()> {
         let path = path.as_ref();
         let mut tensors = Vec::with_capacity(2 * self.layers().len());
+        let step = if self.layer_norms().is_empty() { 2 } else { 3 };
         for (number, layer) in self.layers().iter().enumerate() {
             let (n_in, n_out) = (layer.n_inputs as usize, layer.n_outputs as usize);
             let (weight, bias) = match layout {
                 WeightLayout::InOut => (format!("W{}", number + 1), format!("b{}", number + 1)),
-                // Every second module of the sequence is an activation.
-                WeightLayout::PyTorch => (format!("{}.weight", 2 * number), format!("{}.bias", 2 * number)),
+                // An activation is behind each, and before it a layer norm, if there are any.
+                WeightLayout::PyTorch => (format!("{}.weight", step * number), format!("{}.bias", step * number)),
             };
             tensors.push(match layout {
                 WeightLayout::InOut => Tensor::single(weight, vec![n_in, n_out], layer.weights.iter().copied()),
@@ -81,6 +101,14 @@ impl Network {
                 }
             });
             tensors.push(Tensor::single(bias, vec![n_out], layer.bias.iter().copied()));
+            let Some(norm) = self.layer_norms().get(number) else { continue };
+            let names = match layout {
+                WeightLayout::InOut => [format!("gain{}", number + 1), format!("shift{}", number + 1)],
+                WeightLayout::PyTorch => ["weight", "bias"].map(|name| format!("{}.{name}", step * number + 1)),
+            };
+            for (name, values) in names.into_iter().zip([&norm.gain, &norm.shift]) {
+                tensors.push(Tensor::single(name, vec![n_out], values.iter().copied()));
+            }
         }
         let bytes = match activation_entry(self.activation()) {
             None => tensors::to_bytes(path, &tensors, "format", "pt")?,
@@ -131,6 +159,41 @@ fn numbered_names(found: &BTreeMap<String, TensorView<'_>>) -> Result<Vec<(Strin
         return Err(format!("tensor W{number} is missing, the weights of b{number}"));
     }
     Ok((1..=n).map(|number| (format!("W{number}"), format!("b{number}"))).collect())
+}
+
+/// Names of pairs of tensors: weights and bias, or gain and shift.
+type Pairs = Vec<(String, String)>;
+
+/// Names of the layers, and of the layer norms `gain1`, `shift1`, … behind all but the last, or none; or why they are wrong.
+fn with_norms(layers: Pairs, found: &BTreeMap<String, TensorView<'_>>) -> Result<(Pairs, Pairs), String> {
+    let names = |number: usize| (format!("gain{number}"), format!("shift{number}"));
+    let norms: Pairs = (1..layers.len()).map(names).collect();
+    let (there, missing): (Vec<_>, Vec<_>) =
+        norms.iter().flat_map(|(gain, shift)| [gain, shift]).partition(|name| found.contains_key(*name));
+    if let ([there, ..], [missing, ..]) = (&there[..], &missing[..]) {
+        return Err(format!("tensor {missing} is missing, but {there} is there"));
+    }
+    let is_there = !there.is_empty();
+    Ok((layers, if is_there { norms } else { Vec::new() }))
+}
+
+/// The layers and the layer norms among PyTorch's names, which are of matrices and of vectors by turns if there are norms; or why they are wrong.
+fn apart_from_norms(names: Pairs, found: &BTreeMap<String, TensorView<'_>>) -> Result<(Pairs, Pairs), String> {
+    let is_norm = |(weight, _): &(String, String)| found.get(weight).is_some_and(|view| view.shape().len() == 1);
+    let turns = names.iter().zip(0..).find(|&(pair, at)| is_norm(pair) != (at % 2 == 1));
+    match (names.iter().any(is_norm), turns) {
+        (false, _) => Ok((names, Vec::new())),
+        (true, None) if names.len() % 2 == 1 => {
+            let (norms, layers): (Vec<_>, Vec<_>) = names.into_iter().partition(is_norm);
+            Ok((layers, norms))
+        }
+        (true, turns) => {
+            let name = turns.map_or(&names[names.len() - 1].0, |((weight, _), _)| weight);
+            Err(format!(
+                "tensor {name} is not in its turn: expected a layer norm behind each layer but the last, or none"
+            ))
+        }
+    }
 }
 
 /// The names `*.weight` and `*.bias` of a file in the order of the layers, or why they are wrong.

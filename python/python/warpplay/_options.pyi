@@ -130,6 +130,8 @@ class MlpOptions(TypedDict, total=False):
 
     hidden: Sequence[Integer]
     activation: Activation
+    layer_norm: bool
+    dropout: Number
     batch: Integer
     epochs: Integer
     learning_rate: Number

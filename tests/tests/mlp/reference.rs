@@ -6,8 +6,8 @@ use std::sync::Arc;
 use warpplay::Device;
 use warpplay::mlp::{Classifier, Dataset, Options, Precision};
 use warpplay_cpu_ref::mlp::{
-    Activation, Init, Layer, Network, Numbers, Optimizer, Parallel, Pass, Program, Real, Reduction, Sequential,
-    Settings, Training, epoch_order, pieces,
+    Activation, Dropout, Init, Layer, Network, Numbers, Optimizer, Parallel, Pass, Program, Real, Reduction,
+    Sequential, Settings, Training, epoch_order, norm, pieces,
 };
 use warpplay_tests::Checked;
 use warpplay_tests::golden::{self, Tensors};
@@ -42,7 +42,13 @@ fn network<T: Real>(file: &Tensors, prefix: &str) -> Network<T> {
         let (weights, bias) = (file.floats(&format!("{prefix}W{number}")), file.floats(&format!("{prefix}b{number}")));
         let rounded = |values: &[f64]| values.iter().map(|&value| T::rounded(value)).collect();
         let n_outputs = bias.len();
-        Layer { n_inputs: weights.len() / n_outputs, n_outputs, weights: rounded(&weights), bias: rounded(&bias) }
+        Layer {
+            n_inputs: weights.len() / n_outputs,
+            n_outputs,
+            weights: rounded(&weights),
+            bias: rounded(&bias),
+            ..Layer::default()
+        }
     };
     Network::new(vec![layer(1), layer(2)])
 }
@@ -275,6 +281,135 @@ fn descends<P: Program>() {
                 );
             }
         }
+    }
+}
+
+/// The same with layer norm: of weights, biases, gains and shifts, with dropout behind it and without.
+fn descends_with_layer_norm<P: Program>() {
+    const STEP: f64 = 1e-5;
+    let (images, labels) = noise(5, 7, 3, 3);
+    for (activation, dropout) in [
+        (Activation::Relu, None),
+        (Activation::Tanh, None),
+        (Activation::Gelu, Some((Dropout { rate: 0.3, seed: 3 }, 1))),
+    ] {
+        let mut network =
+            Network::<f64>::drawn(&[7, 6, 5, 3], Init::XavierUniform, 5).with_activation(activation).with_layer_norm();
+        let numbers = Numbers::new(8, 1);
+        for layer in &mut network.layers_mut()[..2] {
+            for (at, value) in (1..).zip(layer.gain.iter_mut().chain(&mut layer.shift)) {
+                *value += 0.5 * f64::from(numbers.uniform(at));
+            }
+        }
+        let mut pass = Pass::default();
+        network.forward_dropped::<P>(&images, dropout, &mut pass);
+        network.backward::<P>(&labels, Reduction::Sum, &mut pass);
+        type Pick = fn(&mut Layer<f64>) -> &mut Vec<f64>;
+        let picks: [Pick; 4] = [|of| &mut of.weights, |of| &mut of.bias, |of| &mut of.gain, |of| &mut of.shift];
+        for number in 0..3 {
+            for (which, pick) in picks.iter().enumerate() {
+                let found = pick(&mut pass.gradients[number]).clone();
+                let loss = |at: usize, step: f64| {
+                    let mut moved = network.clone();
+                    pick(&mut moved.layers_mut()[number])[at] += step;
+                    let mut pass = Pass::default();
+                    moved.forward_dropped::<P>(&images, dropout, &mut pass);
+                    moved.losses(&labels, &mut pass);
+                    pass.loss_sum()
+                };
+                assert_eq!(found.is_empty(), which >= 2 && number == 2);
+                for (at, found) in found.iter().enumerate() {
+                    let expected = (loss(at, STEP) - loss(at, -STEP)) / (2.0 * STEP);
+                    let what = format!("{activation:?}, layer {number}, {which}, {at}");
+                    assert!((found - expected).abs() < 1e-7, "{what}: {found} {expected}");
+                }
+            }
+        }
+    }
+}
+
+/// Differences are of numbers a few times as large as without it, which are divided by deviations below 1.
+#[test]
+fn gradients_are_differences_of_losses_with_layer_norm() {
+    descends_with_layer_norm::<Sequential>();
+    descends_with_layer_norm::<Parallel>();
+}
+
+/// Two rows by hand: 1, 2, 3, 4 has the mean 2.5 and the variance 1.25; what does not vary is 0.
+#[test]
+fn rows_are_normalised() {
+    let z = [1.0f64, 2.0, 3.0, 4.0, 7.0, 7.0, 7.0, 7.0];
+    let (mut x, mut y) = ([0.0; 8], [0.0; 8]);
+    norm::normalise(&z, &mut x, 4);
+    let inverse = 1.0 / (1.25f64 + 1e-5).sqrt();
+    let expected = [-1.5, -0.5, 0.5, 1.5, 0.0, 0.0, 0.0, 0.0].map(|distance| distance * inverse);
+    close("normalised", &x, &expected, F64);
+    norm::scale_and_shift(&x, &[1.0, 2.0, 3.0, 4.0], &[0.5, 0.0, 0.0, -1.0], &mut y);
+    let expected = [x[0] + 0.5, 2.0 * x[1], 3.0 * x[2], 4.0 * x[3] - 1.0, 0.5, 0.0, 0.0, -1.0];
+    close("scaled", &y, &expected, F64);
+}
+
+/// The same with half of the units dropped, the same ones in each pass of an update; weights of dropped units alone have no gradient.
+fn descends_with_dropout<P: Program>() {
+    const STEP: f64 = 1e-5;
+    let (images, labels) = noise(5, 7, 3, 3);
+    let dropout = Some((Dropout { rate: 0.5, seed: 3 }, 4));
+    for activation in [Activation::Relu, Activation::Gelu] {
+        let network = Network::<f64>::drawn(&[7, 6, 5, 3], Init::XavierUniform, 5).with_activation(activation);
+        let mut pass = Pass::default();
+        network.forward_dropped::<P>(&images, dropout, &mut pass);
+        network.backward::<P>(&labels, Reduction::Sum, &mut pass);
+        assert!([&pass.masks[0], &pass.masks[1]].iter().all(|mask| mask.contains(&0.0) && mask.contains(&2.0)));
+        let loss = |number: usize, at: usize, step: f64| {
+            let mut moved = network.clone();
+            moved.layers_mut()[number].weights[at] += step;
+            let mut pass = Pass::default();
+            moved.forward_dropped::<P>(&images, dropout, &mut pass);
+            moved.losses(&labels, &mut pass);
+            pass.loss_sum()
+        };
+        for (number, layer) in network.layers().iter().enumerate() {
+            for at in 0..layer.weights.len() {
+                let expected = (loss(number, at, STEP) - loss(number, at, -STEP)) / (2.0 * STEP);
+                let found = pass.gradients[number].weights[at];
+                assert!((found - expected).abs() < 1e-8, "{activation:?}, {number}, {at}: {found} {expected}");
+            }
+        }
+        network.forward::<P>(&images, &mut pass);
+        assert!(pass.masks.is_empty());
+    }
+}
+
+#[test]
+fn gradients_are_differences_of_losses_with_dropout() {
+    descends_with_dropout::<Sequential>();
+    descends_with_dropout::<Parallel>();
+}
+
+/// The share of dropped units is within six standard deviations of the rate, in each of many updates together and in each column; each row of a batch has its own.
+#[test]
+fn units_are_dropped_at_the_rate() {
+    let (rows, n_units, updates) = (40, 33, 50);
+    for rate in [0.1, 0.5, 0.8] {
+        let dropout = Dropout { rate, seed: 9 };
+        let (mut all, mut of_columns) = (0.0, vec![0.0; n_units]);
+        for update in 0..updates {
+            let (mut mask, mut tail) = (vec![0.0f64; rows * n_units], vec![0.0; n_units]);
+            dropout.factors(1, update, 0, n_units, &mut mask);
+            dropout.factors(1, update, rows - 1, n_units, &mut tail);
+            assert_eq!(mask[(rows - 1) * n_units..], tail);
+            assert_ne!(mask[..n_units], mask[n_units..2 * n_units]);
+            for (at, factor) in mask.iter().enumerate() {
+                let is_dropped = f64::from(u8::from(*factor == 0.0));
+                assert!(is_dropped == 1.0 || *factor == 1.0 / (1.0 - rate));
+                all += is_dropped;
+                of_columns[at % n_units] += is_dropped;
+            }
+        }
+        let within = |dropped: f64, n: f64| (dropped - n * rate).abs() < 6.0 * (n * rate * (1.0 - rate)).sqrt();
+        let of_column = (rows as u64 * updates) as f64;
+        assert!(within(all, of_column * n_units as f64), "{rate}: {all}");
+        assert!(of_columns.iter().all(|&dropped| within(dropped, of_column)), "{rate}: {of_columns:?}");
     }
 }
 

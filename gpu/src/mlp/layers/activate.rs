@@ -1,4 +1,4 @@
-//! Activations of hidden layers other than the rectifier, which is part of the products: a launch behind each forward product, and one behind each backward product.
+//! Activations of hidden layers where they are not part of the products, as rectifiers without layer norm are: a launch behind each forward product, and one behind each backward product.
 //!
 //! Products leave their sums in single precision, `[n_rows, line_length(n_units)]`; what these kernels write is what the next product reads, in parts of 16 bits or in single precision.
 
@@ -15,10 +15,12 @@ pub mod kind {
     pub const SIGMOID: u32 = 1;
     /// `z (1 + erf(z / √2)) / 2`.
     pub const GELU: u32 = 2;
+    /// `max(z, 0)`, behind a layer norm.
+    pub const RELU: u32 = 3;
 }
 
 /// Quads of all rows.
-const fn n_quads(n_rows: u32, n_units: u32) -> u64 {
+pub(super) const fn n_quads(n_rows: u32, n_units: u32) -> u64 {
     n_rows as u64 * (line_length(n_units) / 4) as u64
 }
 
@@ -36,6 +38,8 @@ pub fn value_and_slope(of: u32, z: f32) -> (f32, f32) {
     } else if of == kind::SIGMOID {
         let value = 1.0 / (1.0 + math::exp(-z));
         (value, value * (1.0 - value))
+    } else if of == kind::RELU {
+        if z <= 0.0 { (0.0, 0.0) } else { (z, 1.0) }
     } else {
         let share = 0.5 * (1.0 + libm::erff(z * core::f32::consts::FRAC_1_SQRT_2));
         // 1 / √(2 π)
@@ -46,7 +50,7 @@ pub fn value_and_slope(of: u32, z: f32) -> (f32, f32) {
 
 /// Where a thread's four units are, of those below their number: the row and the first one.
 #[inline(always)]
-fn own_quad(n_rows: u32, n_units: u32) -> Option<(usize, u32)> {
+pub(super) fn own_quad(n_rows: u32, n_units: u32) -> Option<(usize, u32)> {
     let quad = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
     let of_row = line_length(n_units) / 4;
     if of_row == 0 {
@@ -62,7 +66,15 @@ fn own_quad(n_rows: u32, n_units: u32) -> Option<(usize, u32)> {
 /// The one of both has lines of `line` numbers, of which no other thread writes these four.
 #[inline(always)]
 #[track_caller]
-unsafe fn put(short: Parts, single: *mut f32, row: usize, line: u32, unit: u32, n_units: u32, quad: [f32; 4]) {
+pub(super) unsafe fn put(
+    short: Parts,
+    single: *mut f32,
+    row: usize,
+    line: u32,
+    unit: u32,
+    n_units: u32,
+    quad: [f32; 4],
+) {
     let at = row * line as usize + unit as usize;
     // SAFETY: as the caller vouches; a line has a multiple of four numbers.
     unsafe {
@@ -94,11 +106,11 @@ unsafe fn put(short: Parts, single: *mut f32, row: usize, line: u32, unit: u32, 
 /// * Shared: none.
 /// * Cost: four bytes read, four written for the derivative, and those of the output; an exponential or two a unit.
 /// * Twin: `warpplay_cpu_ref::mlp::pieces::activate`.
-/// * Source: PyTorch's `Tanh`, `Sigmoid`, `GELU`.
+/// * Source: PyTorch's `Tanh`, `Sigmoid`, `GELU`, `ReLU`.
 ///
 /// # Safety
 /// After the product of the same layer; `slopes` is null or as long as `sums`; the lines of `short` or `single` have room for the units.
-#[kernel(shape = shape(n_rows, n_units), max_threads = BLOCK, require = n_quads(n_rows, n_units) <= 1 << 31 && n_units <= line && line.is_multiple_of(4) && of <= kind::GELU)]
+#[kernel(shape = shape(n_rows, n_units), max_threads = BLOCK, require = n_quads(n_rows, n_units) <= 1 << 31 && n_units <= line && line.is_multiple_of(4) && of <= kind::RELU)]
 pub unsafe fn mlp_layers_activate(
     #[len(n_rows as usize * line_length(n_units) as usize)] sums: *const f32,
     slopes: *mut f32,
@@ -197,5 +209,7 @@ mod tests {
         assert_eq!(value_and_slope(kind::SIGMOID, -1e3), (0.0, 0.0));
         assert_eq!(value_and_slope(kind::TANH, 1e3), (1.0, 0.0));
         assert_eq!(value_and_slope(kind::GELU, 1e3), (1e3, 1.0));
+        assert_eq!([-1.0, 0.0, 0.5].map(|z| value_and_slope(kind::RELU, z)), [(0.0, 0.0), (0.0, 0.0), (0.5, 1.0)]);
+        assert!(value_and_slope(kind::RELU, f32::NAN).0.is_nan());
     }
 }

@@ -7,6 +7,10 @@
 //!
 //! With another activation than the rectifier, `activate` follows each hidden layer's forward product, and `slope` the backward product of the layer behind it.
 //!
+//! With layer norm, `layer_norm` precedes each activation, which is a launch for the rectifier too, and `layer_norm_back` and `layer_norm_parameters` are in the place of `slope`.
+//!
+//! With dropout, `dropout` follows the outputs of each hidden layer.
+//!
 //! All launches of a step take the step's number from device memory ([`control`]), which the update moves on: one recorded graph serves every step.
 //! No float atomics: the same inputs give the same bits.
 //!
@@ -16,13 +20,17 @@
 //! | [`parts`] | what the products of [`tile`](crate::tile) read |
 //! | [`single`] | the same in single precision, for GPUs before compute capability 8.0 |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
-//! | [`activate`] | activations other than the rectifier |
+//! | [`activate`] | activations that are not part of the products |
+//! | [`layer_norm`] | layer norm before activations |
+//! | [`dropout`] | dropout of hidden units |
 //! | [`clip`] | the norm of all gradients, if they are clipped |
 //! | [`update`] | all optimisers |
 
 pub mod activate;
 pub mod clip;
 pub mod control;
+pub mod dropout;
+pub mod layer_norm;
 pub mod loss;
 pub mod order;
 pub mod parts;
@@ -44,6 +52,10 @@ crate::kernel_set! {
     loss::mlp_layers_active_parts,
     activate::mlp_layers_activate,
     activate::mlp_layers_slope,
+    dropout::mlp_layers_dropout,
+    layer_norm::mlp_layers_layer_norm,
+    layer_norm::mlp_layers_layer_norm_back,
+    layer_norm::mlp_layers_layer_norm_parameters,
     clip::mlp_layers_norm,
     clip::mlp_layers_clip,
     update::mlp_layers_weights,

@@ -197,7 +197,7 @@ pub struct Update {
 const _: () = assert!(size_of::<Update>() == 256);
 
 #[inline(always)]
-fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+pub(super) fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
 }
 

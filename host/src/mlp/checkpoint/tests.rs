@@ -24,7 +24,9 @@ fn checkpoint(optimizer: Optimizer, precision: Precision) -> TrainerState {
         (0..n).map(value).collect()
     };
     let mut layers = || {
-        vec![LayerValues { weights: values(15), bias: values(3) }, LayerValues { weights: values(6), bias: values(2) }]
+        [(15, 3), (6, 2)]
+            .map(|(n, n_out)| LayerValues { weights: values(n), bias: values(n_out), ..LayerValues::default() })
+            .to_vec()
     };
     let report = |epoch| EpochReport {
         epoch,
@@ -290,7 +292,7 @@ fn a_training_goes_on_only_with_what_it_had() {
     })
     .unwrap();
     type Change = &'static dyn Fn(&mut Options);
-    let cases: [(Change, &str); 14] = [
+    let cases: [(Change, &str); 16] = [
         (&|options| options.batch = 5, "option batch: 5 is not allowed (4, as in the checkpoint)"),
         (
             &|options| options.learning_rate = 0.2,
@@ -309,6 +311,8 @@ fn a_training_goes_on_only_with_what_it_had() {
             &|options| options.activation = Activation::Tanh,
             "option activation: tanh is not allowed (relu, as in the checkpoint)",
         ),
+        (&|options| options.dropout = 0.5, "option dropout: 0.5 is not allowed (0.0, as in the checkpoint)"),
+        (&|options| options.layer_norm = true, "option layer_norm: true is not allowed (false, as in the checkpoint)"),
         (&|options| options.clip_norm = Some(0.5), "option clip_norm: 0.5 is not allowed (none, as in the checkpoint)"),
         (
             &|options| options.schedule = crate::mlp::Schedule::Cosine { minimum: 0.5 },

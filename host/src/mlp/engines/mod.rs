@@ -95,8 +95,10 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Number of weights and biases of the network.
+    /// Number of weights and biases of the network, with gains and shifts.
     pub fn n_parameters(&self) -> u64 {
-        self.sizes.windows(2).map(|size| (u64::from(size[0]) + 1) * u64::from(size[1])).sum()
+        let linear: u64 = self.sizes.windows(2).map(|size| (u64::from(size[0]) + 1) * u64::from(size[1])).sum();
+        let hidden: u64 = self.options.hidden.iter().map(|&width| u64::from(width)).sum();
+        linear + if self.options.layer_norm { 2 * hidden } else { 0 }
     }
 }

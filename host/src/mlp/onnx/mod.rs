@@ -6,6 +6,7 @@
 //!   Div   by 255
 //!   Flatten
 //!   Gemm  with W1 [in, out] and b1 [out]
+//!   LayerNormalization  with gain1 [out] and shift1 [out], where the network has layer norms
 //!   Relu                                     these two for each layer, Relu not after the last; Tanh or Sigmoid in its place, or
 //!                                            z (1 + Erf(z / √2)) / 2, which these operators have no name for
 //! logits  float32 [n, n_classes]
@@ -33,6 +34,9 @@ const OPSET: i64 = 13;
 /// Most bytes of a message that all implementations of protobuf read.
 const MAX_BYTES: usize = i32::MAX as usize;
 
+/// The same with layer norms: that of ONNX 1.12.
+const OPSET_OF_NORMS: i64 = 17;
+
 /// What an ONNX file of a [`Network`] takes and gives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnnxFormat {
@@ -43,7 +47,7 @@ pub struct OnnxFormat {
 }
 
 impl Network {
-    /// Writes an ONNX file (IR version 8, operators of version 13): first to a new file, which is then renamed.
+    /// Writes an ONNX file (IR version 8, operators of version 13, or 17 with layer norms): first to a new file, which is then renamed.
     ///
     /// The graph takes `images` of bytes, as a [`Dataset`](super::Dataset) holds them, and divides them by 255 itself. It gives `logits`, and `probabilities` if the format says
     /// so. The number of images is free in each run. Weights are those of the network, in f32.
@@ -106,6 +110,18 @@ impl Network {
             let z = if number == n_layers { "logits" } else { &z };
             graph.nodes.push(node("Gemm", &[&x, &weights, &bias], z, &[]));
             if number < n_layers {
+                let normalised = format!("y{number}");
+                let z = match self.layer_norms().get(number - 1) {
+                    Some(norm) => {
+                        let [gain, shift] = ["gain", "shift"].map(|name| format!("{name}{number}"));
+                        graph.initializers.push(tensor(&gain, &sizes[1..], &norm.gain));
+                        graph.initializers.push(tensor(&shift, &sizes[1..], &norm.shift));
+                        // The operator's epsilon is 1e-5 where none is given.
+                        graph.nodes.push(node("LayerNormalization", &[z, &gain, &shift], &normalised, &[("axis", -1)]));
+                        &normalised
+                    }
+                    None => z,
+                };
                 activate(&mut graph, self.activation(), number, z);
             }
         }
@@ -119,12 +135,13 @@ impl Network {
             graph.nodes.push(node("Softmax", &["logits"], "probabilities", &[("axis", 1)]));
             graph.outputs.push(value("probabilities", FLOAT, &[n_classes]));
         }
+        let version = if self.layer_norms().is_empty() { OPSET } else { OPSET_OF_NORMS };
         Ok(Model {
             ir_version: IR_VERSION,
             producer_name: "warpplay".into(),
             producer_version: env!("CARGO_PKG_VERSION").into(),
             graph: Some(graph),
-            opset_import: vec![OperatorSet { domain: String::new(), version: OPSET }],
+            opset_import: vec![OperatorSet { domain: String::new(), version }],
         })
     }
 }
@@ -233,6 +250,17 @@ mod tests {
                 known.extend(node.outputs.iter().map(String::as_str));
             }
         }
+        network.clone().with_layer_norm().save_onnx(&path, &OnnxFormat::default()).unwrap();
+        let model = Model::decode(&std::fs::read(&path).unwrap()[..]).unwrap();
+        assert_eq!(model.opset_import[0].version, 17);
+        let graph = model.graph.unwrap();
+        let kinds: Vec<&str> = graph.nodes[3..7].iter().map(|node| node.op_type.as_str()).collect();
+        assert_eq!(kinds, ["Gemm", "LayerNormalization", "Relu", "Gemm"]);
+        assert_eq!(graph.nodes[4].inputs, ["z1", "gain1", "shift1"]);
+        assert_eq!(
+            (&graph.nodes[4].outputs, &graph.nodes[5].inputs),
+            (&vec!["y1".to_string()], &vec!["y1".to_string()])
+        );
         let graph = read(&OnnxFormat { image_size: Some((2, 3)), softmax: true });
         assert_eq!(graph.inputs, [value("images", UINT8, &[2, 3])]);
         assert_eq!(graph.outputs[1], value("probabilities", FLOAT, &[3]));

@@ -51,7 +51,7 @@ impl TrainerBuilder {
 
     setters! {
         noted in given;
-        hidden: Vec<u32>, activation: Activation, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64,
+        hidden: Vec<u32>, activation: Activation, layer_norm: bool, dropout: f32, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64,
         reduction: Reduction, init: Init, seed: u64, precision: Precision, engine: Engine, stream: Residence, held_out: u32,
         early_stopping: Option<EarlyStopping>, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
     }
@@ -68,7 +68,7 @@ impl TrainerBuilder {
         self
     }
 
-    /// Initial weights, in place of drawn ones; of a network with the activation that is trained.
+    /// Initial weights, in place of drawn ones; of a network with the activation that is trained, and layer norms exactly if they are.
     pub fn network(mut self, network: Network) -> Self {
         self.network = Some(network);
         self
@@ -174,6 +174,13 @@ impl TrainerBuilder {
             let allowed = format!("{}, the given network's", network.activation());
             return Err(Error::option("activation", options.activation, allowed));
         }
+        if let Some(network) = &network
+            && network.layer_norms().is_empty() == options.layer_norm
+            && !options.hidden.is_empty()
+        {
+            let allowed = format!("{}, as the given network has", !options.layer_norm);
+            return Err(Error::option("layer_norm", options.layer_norm, allowed));
+        }
         let data_checksum = train.checksum();
         device.expect_memory(&memory)?;
         let mut engine = dispatch::open(device, setup)?;
@@ -193,7 +200,12 @@ impl TrainerBuilder {
                 }
             }
             None => {
-                let network = network.map_or_else(|| network::initial(&sizes, options.init, options.seed), Ok)?;
+                let drawn = || network::initial(&sizes, options.init, options.seed);
+                let network = match network {
+                    Some(network) => network,
+                    None if options.layer_norm => drawn()?.with_layer_norm(),
+                    None => drawn()?,
+                };
                 engine.set_state(&network.to_state())?;
                 Position { data_checksum, ..Position::default() }
             }
@@ -228,9 +240,11 @@ fn setup(options: Options, train: &Arc<Dataset>) -> Setup {
 }
 
 /// Names of all options.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 23] = [
     "hidden",
     "activation",
+    "layer_norm",
+    "dropout",
     "batch",
     "epochs",
     "learning_rate",

@@ -10,7 +10,7 @@ use warpplay_cpu_ref::mlp::{Parallel, Pass, Real, Training};
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
 use crate::mlp::evaluation::Classified;
-use crate::mlp::options::{Activation, Engine, Optimizer, Options, Precision, Reduction};
+use crate::mlp::options::{Activation, Engine, Optimizer, Options, Precision, Reduction, seed_in_32_bits};
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::runtime::threads::Threads;
 use crate::{Backend, Buffer, Device, Error, Memory, Result};
@@ -37,6 +37,9 @@ pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize]) -> Memory {
         None => 1,
     };
     let values: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
+    // Layer norms keep two values of a unit and a product; dropout its factor.
+    let hidden: u64 = options.hidden.iter().map(|&width| u64::from(width)).sum();
+    let kept = 3 * u64::from(options.layer_norm) + u64::from(options.dropout > 0.0);
     let n_threads = options.threads.unwrap_or_else(rayon::current_num_threads) as u64;
     let n_train = train.as_ref().map_or(0, |train| train.len());
     let largest = sets.iter().fold(n_train, |largest, &n| largest.max(n)) as u64;
@@ -45,7 +48,7 @@ pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize]) -> Memory {
     Memory::default()
         .on_device("weights", number * copies * setup.n_parameters())
         .on_device("weights while they are set and read", (8 + number) * sets_of_values * setup.n_parameters())
-        .on_device("layers", 2 * number * values * at_once)
+        .on_device("layers", number * (2 * values + kept * hidden) * at_once)
 }
 
 /// A training or a classifier, in `T`.
@@ -92,7 +95,10 @@ fn settings(options: &Options) -> reference::Settings {
     };
     let (weight_decay, label_smoothing) = (as_written(options.weight_decay), as_written(options.label_smoothing));
     let clip_norm = options.clip_norm.map(as_written);
-    reference::Settings { optimizer, weight_decay, reduction, label_smoothing, clip_norm }
+    // The rate as it is in single precision, so that the same units are dropped as by kernels.
+    let dropout = (options.dropout > 0.0)
+        .then(|| reference::Dropout { rate: options.dropout.into(), seed: seed_in_32_bits(options.seed) });
+    reference::Settings { optimizer, weight_decay, reduction, label_smoothing, clip_norm, dropout }
 }
 
 /// Copies values into layers of the same shapes.
@@ -101,9 +107,12 @@ fn fill<T: Real>(what: &str, layers: &mut [reference::Layer<T>], values: &[Layer
         return Err(Error::shape(what, format!("{} layers", layers.len()), values.len()));
     }
     for (number, (layer, values)) in layers.iter_mut().zip(values).enumerate() {
-        for (name, to, from) in
-            [("weights", &mut layer.weights, &values.weights), ("bias", &mut layer.bias, &values.bias)]
-        {
+        for (name, to, from) in [
+            ("weights", &mut layer.weights, &values.weights),
+            ("bias", &mut layer.bias, &values.bias),
+            ("gain", &mut layer.gain, &values.gain),
+            ("shift", &mut layer.shift, &values.shift),
+        ] {
             if to.len() != from.len() {
                 let what = format!("{what}: {name} of layer {}", number + 1);
                 return Err(Error::shape(what, to.len(), from.len()));
@@ -118,7 +127,13 @@ fn fill<T: Real>(what: &str, layers: &mut [reference::Layer<T>], values: &[Layer
 
 fn values<T: Real>(layers: &[reference::Layer<T>]) -> Vec<LayerValues> {
     let widened = |values: &[T]| values.iter().map(|value| value.widened()).collect();
-    layers.iter().map(|layer| LayerValues { weights: widened(&layer.weights), bias: widened(&layer.bias) }).collect()
+    let values = |layer: &reference::Layer<T>| LayerValues {
+        weights: widened(&layer.weights),
+        bias: widened(&layer.bias),
+        gain: widened(&layer.gain),
+        shift: widened(&layer.shift),
+    };
+    layers.iter().map(values).collect()
 }
 
 impl<T: Real> CpuEngine<T> {
@@ -131,6 +146,7 @@ impl<T: Real> CpuEngine<T> {
             bias: vec![T::zero(); size[1]],
             n_inputs: size[0],
             n_outputs: size[1],
+            ..reference::Layer::default()
         });
         let network = reference::Network::new(layers.collect()).with_activation(match options.activation {
             Activation::Relu => reference::Activation::Relu,
@@ -138,6 +154,7 @@ impl<T: Real> CpuEngine<T> {
             Activation::Sigmoid => reference::Activation::Sigmoid,
             Activation::Gelu => reference::Activation::Gelu,
         });
+        let network = if options.layer_norm { network.with_layer_norm() } else { network };
         let training = Training::new(network, settings(&options));
         Ok(Self { options, sizes, train, threads, training, kept: None, sets: Vec::new() })
     }

@@ -30,8 +30,19 @@ use spare::Spare;
 /// # Errors
 /// Names the first option that is not supported, and what is allowed.
 pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
-    let Options { hidden, activation, batch, optimizer, label_smoothing, clip_norm, precision, stream, .. } =
-        &setup.options;
+    let Options {
+        hidden,
+        activation,
+        layer_norm,
+        dropout,
+        batch,
+        optimizer,
+        label_smoothing,
+        clip_norm,
+        precision,
+        stream,
+        ..
+    } = &setup.options;
     let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
         return Err(Error::option("hidden", hidden.len(), "one hidden layer with engine epoch"));
     };
@@ -48,6 +59,9 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     }
     if *activation != Activation::Relu {
         return Err(Error::option("activation", activation, "relu with engine epoch"));
+    }
+    if *layer_norm {
+        return Err(Error::option("layer_norm", layer_norm, "false with engine epoch"));
     }
     if kernels::blocks(n_hidden) > max_cluster {
         let allowed = format!("at most {} units with engine epoch on this device", max_cluster * HIDDEN);
@@ -72,6 +86,9 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
         && *epsilon < LEAST_EPSILON
     {
         return Err(Error::option("epsilon", epsilon, format!("at least {LEAST_EPSILON:e} with engine epoch")));
+    }
+    if *dropout != 0.0 {
+        return Err(Error::option("dropout", dropout, "0 with engine epoch"));
     }
     if *label_smoothing != 0.0 {
         return Err(Error::option("label_smoothing", label_smoothing, "0 with engine epoch"));
@@ -309,6 +326,7 @@ pub(super) fn unpack(values: &[f32], shape: Shape) -> TrainState {
         let mut layer = |inputs: u32, outputs: u32| LayerValues {
             weights: rest.by_ref().take((inputs * outputs) as usize).collect(),
             bias: rest.by_ref().take(outputs as usize).collect(),
+            ..LayerValues::default()
         };
         vec![layer(shape.n_inputs, shape.n_hidden), layer(shape.n_hidden, shape.n_classes)]
     };

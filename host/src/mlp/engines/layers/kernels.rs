@@ -2,7 +2,7 @@
 
 use warpplay_gpu::mlp::layers::update::{LayerOffsets, Rate, Rule, UpdateArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
-use warpplay_gpu::mlp::layers::{self, clip, control, loss};
+use warpplay_gpu::mlp::layers::{self, activate, clip, control, dropout, loss};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_gpu::tile::softmax::n_losses;
@@ -10,7 +10,7 @@ use warpplay_gpu::tile::task::CLUSTER;
 
 use super::numbers::{Numbers, Outputs};
 use super::plan::{LayerPlan, Plan};
-use super::tiles::{Activate, Loss, Slope, Step, Tiles, Written};
+use super::tiles::{Activate, Drop, Loss, Normalise, NormaliseBack, Slope, Step, Tiles, Written};
 use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
 
@@ -147,7 +147,9 @@ impl NetworkArrays {
             parameters: stream.alloc(plan.n_values)?,
             offsets: stream.upload(&plan.layers.iter().map(offsets_of).collect::<Vec<_>>())?,
             active: match of {
-                None => hidden.iter().map(|layer| stream.alloc(layer.n_outputs as usize)).collect::<Result<_>>()?,
+                None | Some(activate::kind::RELU) => {
+                    hidden.iter().map(|layer| stream.alloc(layer.n_outputs as usize)).collect::<Result<_>>()?
+                }
                 Some(_) => Vec::new(),
             },
             plan,
@@ -155,9 +157,9 @@ impl NetworkArrays {
         })
     }
 
-    /// Prepares the training with batches of `batch` samples.
-    pub fn train(&mut self, stream: &Stream, batch: u32) -> Result<()> {
-        self.tiles.train(stream, &self.plan, batch)
+    /// Prepares the training with batches of `batch` samples, whose hidden units are dropped at a rate of `dropout`.
+    pub fn train(&mut self, stream: &Stream, batch: u32, dropout: f32) -> Result<()> {
+        self.tiles.train(stream, &self.plan, batch, dropout)
     }
 }
 
@@ -190,6 +192,10 @@ pub(super) struct TrainArrays {
     batch: u32,
     n: u32,
     clip: Option<Clip>,
+    /// Rate of dropout.
+    dropout: f32,
+    /// What an epoch's masks are drawn from, for each hidden layer: see [`dropout::epoch_key`]. Empty without dropout.
+    mask_keys: Buffer<u64>,
 }
 
 /// What clips gradients.
@@ -208,6 +214,8 @@ pub(super) struct Course {
     pub n_moments: usize,
     /// The largest norm of all gradients.
     pub clip_norm: Option<f32>,
+    /// Rate of dropout.
+    pub dropout: f32,
     pub mean: bool,
     /// Smoothing of the labels.
     pub smoothing: f32,
@@ -220,7 +228,7 @@ pub(super) struct Course {
 impl TrainArrays {
     /// Takes the memory.
     pub fn new(stream: &Stream, plan: &Plan, course: Course) -> Result<Self> {
-        let Course { rule, n_moments, clip_norm, mean, smoothing, scaled, batch, n } = course;
+        let Course { rule, n_moments, clip_norm, dropout, mean, smoothing, scaled, batch, n } = course;
         let n_steps = n.div_ceil(batch) as usize;
         let mut words = [0; control::WORDS];
         words[control::SCALE] = control::FIRST_SCALE.to_bits();
@@ -229,6 +237,8 @@ impl TrainArrays {
             clip_norm.map(|most| Ok::<_, Error>(Clip { most, sums: stream.alloc(n_sums)?, factor: stream.alloc(1)? }));
         Ok(Self {
             clip: clip.transpose()?,
+            dropout,
+            mask_keys: stream.alloc(if dropout > 0.0 { plan.layers.len() - 1 } else { 0 })?,
             parts: stream.alloc(plan.n_part_values)?,
             moments: (0..n_moments).map(|_| stream.alloc(plan.n_values)).collect::<Result<_>>()?,
             rates: stream.alloc(n_steps)?,
@@ -242,6 +252,13 @@ impl TrainArrays {
             batch,
             n,
         })
+    }
+
+    /// Draws the masks of an epoch before which `updates` were done from this seed.
+    pub fn set_mask_keys(&mut self, stream: &Stream, seed: u32, updates: u64) -> Result<()> {
+        let n_hidden = self.mask_keys.len() as u32;
+        let keys: Vec<u64> = (0..n_hidden).map(|layer| dropout::epoch_key(seed, layer, updates)).collect();
+        if keys.is_empty() { Ok(()) } else { stream.write(&mut self.mask_keys, 0, &keys) }
     }
 }
 
@@ -307,6 +324,7 @@ impl Kernels {
         unsafe { self.gather_step(stream, plan, tiles, step)? };
         for number in 0..plan.layers.len() {
             tiles.run_forward(stream, plan, number, n, parameters, logits)?;
+            self.normalise(stream, tiles.normalise(plan, number, false), &plan.layers[number], parameters, n)?;
             self.activate(stream, tiles.activate(plan, number, false), n)?;
         }
         Ok(())
@@ -321,6 +339,68 @@ impl Kernels {
         unsafe {
             let arguments = (sums, slopes, single, short, n, n_units, line, of);
             stream.run_unchecked(&self.set.mlp_layers_activate, arguments)
+        }
+    }
+
+    /// The layer norm of a layer's sums for `n` samples, if it has one.
+    fn normalise(
+        &self,
+        stream: &Stream,
+        normalise: Option<Normalise<'_>>,
+        layer: &LayerPlan,
+        parameters: &Buffer<f32>,
+        n: u32,
+    ) -> Result<()> {
+        let Some(Normalise { sums, normalised, inverses, n_units }) = normalise else { return Ok(()) };
+        let of_norm = parameters.view().split_at(layer.parameters + layer.gains()).1;
+        // SAFETY: one stream keeps the order of the launches; what is kept has room for a batch.
+        unsafe {
+            let arguments = (sums, of_norm, normalised, inverses, n, n_units);
+            stream.run_unchecked(&self.set.mlp_layers_layer_norm, arguments)
+        }
+    }
+
+    /// Gradients of a layer's sums, gains and shifts for a batch, through its layer norm.
+    fn normalise_back(
+        &self,
+        stream: &Stream,
+        back: NormaliseBack<'_>,
+        layer: &LayerPlan,
+        parameters: &Buffer<f32>,
+        train: &mut TrainArrays,
+    ) -> Result<()> {
+        let NormaliseBack { gradient, slopes, normalised, inverses, result: Written { single, short }, line } = back;
+        let (batch, n_units) = (train.batch, layer.n_outputs);
+        let gain = parameters.view().split_at(layer.parameters + layer.gains()).1;
+        let result = train.parts.view_mut().split_at(layer.parts + layer.gains()).1;
+        let overflow = match train.scaled {
+            true => train.control.view_mut().split_at(control::OVERFLOW).1,
+            false => InOut::none(),
+        };
+        // SAFETY: one stream keeps the order of the launches, of one step; there are lines for a batch, and the control words have the one for an overflow.
+        unsafe {
+            let arguments =
+                (gradient, slopes.view_mut(), normalised, inverses, gain, single, short, batch, n_units, line);
+            stream.run_unchecked(&self.set.mlp_layers_layer_norm_back, arguments)?;
+            let (part, n_parts, stride) = (layer.part, layer.n_parts, layer.n_values);
+            let arguments = (&*slopes, normalised, result, overflow, batch, n_units, part, n_parts, stride);
+            stream.run_unchecked(&self.set.mlp_layers_layer_norm_parameters, arguments)
+        }
+    }
+
+    /// Drops units of hidden layer `number`, if they are dropped.
+    fn dropout(&self, stream: &Stream, drop: Option<Drop<'_>>, train: &TrainArrays, number: usize) -> Result<()> {
+        let Some(Drop { outputs: Written { single, short }, slopes, n_units, line }) =
+            drop.filter(|_| !train.mask_keys.is_empty())
+        else {
+            return Ok(());
+        };
+        let (key, step) = (train.mask_keys.view().split_at(number).1, train.control.view());
+        let (threshold, scale) = (dropout::threshold(train.dropout), dropout::scale(train.dropout));
+        // SAFETY: one stream keeps the order of the launches; there are lines for a batch, and as many derivatives as sums of one.
+        unsafe {
+            let arguments = (single, short, slopes, key, step, train.batch, n_units, line, threshold, scale);
+            stream.run_unchecked(&self.set.mlp_layers_dropout, arguments)
         }
     }
 
@@ -397,7 +477,9 @@ impl Kernels {
         let (last, batch) = (plan.layers.len() - 1, train.batch);
         for number in 0..last {
             tiles.run_forward(stream, plan, number, batch, parameters, logits)?;
+            self.normalise(stream, tiles.normalise(plan, number, true), &plan.layers[number], parameters, batch)?;
             self.activate(stream, tiles.activate(plan, number, true), batch)?;
+            self.dropout(stream, tiles.dropped(plan, number), train, number)?;
         }
         let scale = if train.scaled { train.control.view().split_at(control::SCALE).1 } else { In::none() };
         let loss =
@@ -408,7 +490,10 @@ impl Kernels {
         }
         for number in (1..=last).rev() {
             tiles.run_backward(stream, plan, number, parameters)?;
-            self.slope(stream, tiles.slope(plan, number - 1), batch)?;
+            match tiles.normalise_back(plan, number - 1) {
+                Some(back) => self.normalise_back(stream, back, &plan.layers[number - 1], parameters, train)?,
+                None => self.slope(stream, tiles.slope(plan, number - 1), batch)?,
+            }
         }
         let overflow = train.scaled.then_some(&mut train.control);
         tiles.run_gradients(stream, plan, &mut train.parts, overflow)?;

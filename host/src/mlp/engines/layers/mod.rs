@@ -45,9 +45,9 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
     let (plan, capacity) = plan_of(&options, &sizes, train.as_deref())?;
     let n_train = train.as_ref().map(|set| sample_count(set)).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
-    let mut network = NetworkArrays::new(&stream, plan, numbers, capacity, curve(options.activation))?;
+    let mut network = NetworkArrays::new(&stream, plan, numbers, capacity, curve(&options))?;
     if n_train.is_some() {
-        network.train(&stream, batch)?;
+        network.train(&stream, batch, options.dropout)?;
     }
     let kept = stream.alloc(network.plan.n_values)?;
     let staging = match options.stream {
@@ -75,7 +75,7 @@ fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>) -> Result<
         Residence::Device => CLASSIFIED_AT_ONCE.max(options.evaluate_batch),
         Residence::Host => options.evaluate_batch,
     };
-    Ok((Plan::new(sizes, batch)?, batch.max(at_once)))
+    Ok((Plan::new(sizes, batch, options.layer_norm)?, batch.max(at_once)))
 }
 
 /// Memory of the network and its training, with sets of these numbers of samples in addition to the training set.
@@ -89,7 +89,7 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
     let copies = 2 * (1 + if n_train > 0 { options.optimizer.n_moments() as u64 } else { 0 });
     let trained = (n_train > 0).then_some(batch as u32);
     let logits = plan.layers.last().map_or(0, |layer| u64::from(layer.line()) * u64::from(capacity));
-    let layers = 4 * logits + Tiles::bytes(&plan, numbers, capacity, trained, curve(options.activation));
+    let layers = 4 * logits + Tiles::bytes(&plan, numbers, capacity, trained, curve(options));
     let sample = u64::from(image_stride(sizes[0])) + 1;
     let held = 2 * sample * u64::from(capacity);
     let memory = Memory::default().on_device("weights", 4 * copies * plan.n_values as u64).on_device("layers", layers);
@@ -99,7 +99,9 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
             let buckets = u64::from(shuffle::n_buckets(n_train as u32)) + 1;
             let order = 4 * (3 * n + buckets) + 24 * n.div_ceil(batch);
             let norm = options.clip_norm.map_or(0, |_| 8 * u64::from(clip::n_sums(plan.n_quads)) + 4);
-            memory.on_device("gradients", 4 * plan.n_part_values as u64 + norm).on_device("order and losses", order)
+            let masks = if options.dropout > 0.0 { 8 * options.hidden.len() as u64 } else { 0 };
+            let gradients = 4 * plan.n_part_values as u64 + norm + masks;
+            memory.on_device("gradients", gradients).on_device("order and losses", order)
         }
     };
     Ok(match options.stream {
@@ -119,9 +121,10 @@ fn sample_count(set: &Dataset) -> Result<u32> {
         .ok_or_else(|| Error::shape("samples", format!("at most {}", u32::MAX / 2), set.len()))
 }
 
-/// The kernels' form of an activation; `None` for the rectifier, which is part of the products.
-const fn curve(activation: Activation) -> Option<u32> {
-    match activation {
+/// The kernels' form of an activation; `None` for the rectifier without layer norm, which is part of the products.
+const fn curve(options: &Options) -> Option<u32> {
+    match options.activation {
+        Activation::Relu if options.layer_norm => Some(activate::kind::RELU),
         Activation::Relu => None,
         Activation::Tanh => Some(activate::kind::TANH),
         Activation::Sigmoid => Some(activate::kind::SIGMOID),
@@ -176,6 +179,7 @@ impl Training {
             rule: rule(options.optimizer, options.weight_decay),
             n_moments: options.optimizer.n_moments(),
             clip_norm: options.clip_norm,
+            dropout: options.dropout,
             mean: options.reduction == Reduction::Mean,
             smoothing: options.label_smoothing,
             scaled: options.precision == Precision::F16,
@@ -307,6 +311,7 @@ impl Train for LayersEngine {
         words[control::STEP] = plan.from_step;
         stream.write(&mut arrays.control, 0, &words)?;
         kernels.shuffle(stream, order, plan.seed, plan.epoch)?;
+        arrays.set_mask_keys(stream, plan.seed, plan.updates)?;
 
         let mut step = plan.from_step;
         let mut transfer_ms = None;

@@ -22,8 +22,10 @@ pub(super) struct LayerPlan {
     pub n_outputs: u32,
     /// Index of its first parameter among all.
     pub parameters: usize,
-    /// Its parameters: `n_inputs + 1` lines.
+    /// Its parameters: `n_inputs + 1` lines, and two more with a layer norm behind it.
     pub n_values: u32,
+    /// Whether there is a layer norm behind it.
+    pub has_norm: bool,
     /// Index of its first parameter among those in parts of 16 bits.
     pub short: usize,
     /// Index of the first value of its gradient's parts among all.
@@ -38,6 +40,11 @@ impl LayerPlan {
     /// Values of a line of its outputs and parameters.
     pub const fn line(&self) -> u32 {
         line_length(self.n_outputs)
+    }
+
+    /// Where its gains are among its parameters; a line behind are its shifts.
+    pub const fn gains(&self) -> usize {
+        (self.n_inputs as usize + 1) * self.line() as usize
     }
 }
 
@@ -56,12 +63,14 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The plan for batches of `batch` samples.
-    pub fn new(sizes: &[u32], batch: u32) -> Result<Self> {
+    /// The plan for batches of `batch` samples; `has_norms` where there is a layer norm behind each layer but the last.
+    pub fn new(sizes: &[u32], batch: u32, has_norms: bool) -> Result<Self> {
         let mut plan = Self { layers: Vec::new(), n_values: 0, n_short_values: 0, n_part_values: 0, n_quads: 0 };
         for (number, size) in sizes.windows(2).enumerate() {
             let [n_inputs, n_outputs] = [size[0], size[1]];
-            let n_values = u64::from(n_inputs + 1) * u64::from(line_length(n_outputs));
+            let has_norm = has_norms && number + 2 < sizes.len();
+            let n_lines = n_inputs + 1 + if has_norm { 2 } else { 0 };
+            let n_values = u64::from(n_lines) * u64::from(line_length(n_outputs));
             let n_values = u32::try_from(n_values).map_err(|_| {
                 Error::shape(format!("parameters of layer {}", number + 1), format!("at most {}", u32::MAX), n_values)
             })?;
@@ -74,13 +83,14 @@ impl Plan {
                 n_outputs,
                 parameters: plan.n_values,
                 n_values,
+                has_norm,
                 short: plan.n_short_values,
                 parts: plan.n_part_values,
                 n_parts,
                 part,
             });
             plan.n_values += n_values as usize;
-            plan.n_short_values += (n_inputs + 1) as usize * parts::line_length(n_outputs) as usize;
+            plan.n_short_values += n_lines as usize * parts::line_length(n_outputs) as usize;
             plan.n_part_values += n_values as usize * n_parts as usize;
         }
         plan.n_quads =
@@ -102,14 +112,19 @@ impl Plan {
         let mut values = vec![0.0; self.n_values];
         for (number, (plan, layer)) in self.layers.iter().zip(layers).enumerate() {
             let n_outputs = plan.n_outputs as usize;
-            for (what, got, lines) in
-                [("weights", layer.weights.len(), plan.n_inputs as usize), ("bias", layer.bias.len(), 1)]
-            {
+            let of_norm = usize::from(plan.has_norm);
+            for (what, got, lines) in [
+                ("weights", layer.weights.len(), plan.n_inputs as usize),
+                ("bias", layer.bias.len(), 1),
+                ("gain", layer.gain.len(), of_norm),
+                ("shift", layer.shift.len(), of_norm),
+            ] {
                 if got != lines * n_outputs {
                     return Err(Error::shape(format!("{what} of layer {}", number + 1), lines * n_outputs, got));
                 }
             }
-            let rows = layer.weights.chunks_exact(n_outputs).chain([&layer.bias[..]]);
+            let norm = [&layer.gain[..], &layer.shift].into_iter().filter(|row| !row.is_empty());
+            let rows = layer.weights.chunks_exact(n_outputs).chain([&layer.bias[..]]).chain(norm);
             let lines = values[plan.parameters..].chunks_exact_mut(line_length(plan.n_outputs) as usize);
             for (line, row) in lines.zip(rows) {
                 for (to, &from) in line.iter_mut().zip(row) {
@@ -126,8 +141,11 @@ impl Plan {
             let ld = line_length(plan.n_outputs) as usize;
             let own = &values[plan.parameters..][..plan.n_values as usize];
             let row = |line: &[f32]| line[..plan.n_outputs as usize].iter().map(|&v| f64::from(v)).collect::<Vec<_>>();
-            let (weights, bias) = own.split_at(plan.n_inputs as usize * ld);
-            LayerValues { weights: weights.chunks_exact(ld).flat_map(row).collect(), bias: row(bias) }
+            let (weights, rest) = own.split_at(plan.n_inputs as usize * ld);
+            let weights = weights.chunks_exact(ld).flat_map(row).collect();
+            let mut rest = rest.chunks_exact(ld).map(row);
+            let mut next = || rest.next().unwrap_or_default();
+            LayerValues { weights, bias: next(), gain: next(), shift: next() }
         };
         self.layers.iter().map(of_layer).collect()
     }
@@ -139,10 +157,13 @@ mod tests {
 
     #[test]
     fn parts_cover_the_batch_and_values_survive_packing() {
-        for (sizes, batch) in
-            [(vec![784, 256, 10], 8192), (vec![13, 9, 5], 7), (vec![20, 3], 1), (vec![5, 130, 2], 1000)]
-        {
-            let plan = Plan::new(&sizes, batch).unwrap();
+        for (sizes, batch, has_norms) in [
+            (vec![784, 256, 10], 8192, true),
+            (vec![13, 9, 5], 7, false),
+            (vec![20, 3], 1, true),
+            (vec![5, 130, 7, 2], 1000, true),
+        ] {
+            let plan = Plan::new(&sizes, batch, has_norms).unwrap();
             for layer in &plan.layers {
                 assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
                 assert_eq!(layer.part % DEPTH, 0);
@@ -154,6 +175,8 @@ mod tests {
                 .map(|layer| LayerValues {
                     weights: (0..layer.n_inputs * layer.n_outputs).map(f64::from).collect(),
                     bias: (0..layer.n_outputs).map(|at| -f64::from(at)).collect(),
+                    gain: (0..layer.n_outputs).filter(|_| layer.has_norm).map(|at| 0.5 * f64::from(at)).collect(),
+                    shift: (0..layer.n_outputs).filter(|_| layer.has_norm).map(|at| 0.25 - f64::from(at)).collect(),
                 })
                 .collect();
             assert_eq!(plan.unpack(&plan.pack(&layers).unwrap()), layers);

@@ -3,7 +3,7 @@
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 use warpplay_gpu::mlp::layers::parts::{self, GatherArgs, PartsArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
-use warpplay_gpu::mlp::layers::{control, loss};
+use warpplay_gpu::mlp::layers::{control, dropout, loss};
 
 use super::numbers::{Held, Numbers, Outputs};
 use super::plan::{LayerPlan, Plan};
@@ -99,7 +99,38 @@ pub(super) struct Slope<'a> {
     pub line: u32,
 }
 
-/// What an activation other than the rectifier needs.
+/// What drops units of a hidden layer, once it is activated.
+pub(super) struct Drop<'a> {
+    pub outputs: Written<'a>,
+    /// The derivatives of the activation; nothing for the rectifier.
+    pub slopes: InOut<'a, f32>,
+    pub n_units: u32,
+    /// Numbers of a line of the outputs.
+    pub line: u32,
+}
+
+/// What makes the layer norm of a hidden layer's sums, in place.
+pub(super) struct Normalise<'a> {
+    pub sums: InOut<'a, f32>,
+    /// For the backward pass; nothing outside of a training.
+    pub normalised: InOut<'a, f32>,
+    pub inverses: InOut<'a, f32>,
+    pub n_units: u32,
+}
+
+/// What makes the gradient of a hidden layer's sums through its layer norm.
+pub(super) struct NormaliseBack<'a> {
+    pub gradient: In<'a, f32>,
+    /// The derivatives before, the gradient of the norm's results after.
+    pub slopes: &'a mut Buffer<f32>,
+    pub normalised: In<'a, f32>,
+    pub inverses: In<'a, f32>,
+    pub result: Written<'a>,
+    /// Numbers of a line of the result.
+    pub line: u32,
+}
+
+/// What an activation needs that is not part of the products.
 struct Curve {
     /// One of [`activate::kind`](mod@warpplay_gpu::mlp::layers::activate::kind).
     of: u32,
@@ -107,6 +138,9 @@ struct Curve {
     sums: Buffer<f32>,
     /// Of each hidden layer in training, the derivatives for a batch.
     slopes: Vec<Buffer<f32>>,
+    /// Of each hidden layer in training, if it has a layer norm, what the backward pass needs of it.
+    normalised: Vec<Buffer<f32>>,
+    inverses: Vec<Buffer<f32>>,
 }
 
 /// Where the losses of a step go, and what its gradients are multiplied with.
@@ -132,7 +166,7 @@ pub(super) struct Tiles {
     /// Of each layer, for as many samples as there is room for.
     forward: Vec<Prepared>,
     training: Option<Training>,
-    /// `None` for the rectifier.
+    /// `None` for the rectifier without layer norm.
     curve: Option<Curve>,
     kernels: Kernels,
 }
@@ -158,7 +192,7 @@ fn weights_of<'a>(weights: &'a Option<Buffer<u16>>, layer: &LayerPlan, parameter
 }
 
 impl Tiles {
-    /// Takes the memory for `capacity` samples at once; `of` is one of [`activate::kind`](mod@warpplay_gpu::mlp::layers::activate::kind), or `None` for the rectifier.
+    /// Takes the memory for `capacity` samples at once; `of` is one of [`activate::kind`](mod@warpplay_gpu::mlp::layers::activate::kind), or `None` for the rectifier without layer norm.
     pub fn new(stream: &Stream, plan: &Plan, numbers: Numbers, capacity: u32, of: Option<u32>) -> Result<Self> {
         let kernels = Kernels::load(stream.device(), numbers.of_operands(), None)?;
         let mut inputs = Vec::new();
@@ -179,7 +213,7 @@ impl Tiles {
         let curve = match of {
             Some(of) => {
                 let sums = stream.alloc(widest_hidden(plan) as usize * capacity as usize)?;
-                Some(Curve { of, sums, slopes: Vec::new() })
+                Some(Curve { of, sums, slopes: Vec::new(), normalised: Vec::new(), inverses: Vec::new() })
             }
             None => None,
         };
@@ -203,7 +237,11 @@ impl Tiles {
             .sum();
         let weights = if numbers.is_single() { 0 } else { plan.n_short_values as u64 * u64::from(numbers.parts) };
         let hidden = &plan.layers[..plan.layers.len().saturating_sub(1)];
-        let slopes: u64 = hidden.iter().map(|layer| u64::from(layer.line()) * u64::from(batch.unwrap_or(0))).sum();
+        let of_row = |layer: &LayerPlan| {
+            let line = u64::from(layer.line());
+            if layer.has_norm { 2 * line + 1 } else { line }
+        };
+        let slopes: u64 = hidden.iter().map(|layer| of_row(layer) * u64::from(batch.unwrap_or(0))).sum();
         let curve = of.map_or(0, |_| 4 * (u64::from(widest_hidden(plan)) * u64::from(capacity) + slopes));
         curve
             + u64::from(numbers.values.bytes()) * (held + weights)
@@ -298,8 +336,8 @@ impl Tiles {
         Ok(Some((logits, maps)))
     }
 
-    /// Prepares the training with batches of `batch` samples.
-    pub fn train(&mut self, stream: &Stream, plan: &Plan, batch: u32) -> Result<()> {
+    /// Prepares the training with batches of `batch` samples, whose hidden units are dropped at a rate of `dropout`.
+    pub fn train(&mut self, stream: &Stream, plan: &Plan, batch: u32, dropout: f32) -> Result<()> {
         let (numbers, parts) = (self.numbers, self.numbers.parts);
         let of_outputs = |layer| numbers.output_line(layer) as usize * batch as usize * parts as usize;
         let gradients: Vec<Held> =
@@ -316,7 +354,9 @@ impl Tiles {
                     Some(_) => self.shape(sizes, own, weights, before.line()),
                     None => {
                         let shape = self.shape(sizes, own, weights, numbers.output_line(before));
-                        Shape { c_parts: parts, mask_stride: input_line(layer), ..shape }
+                        // Outputs that are not 0 were kept.
+                        let factor = dropout::scale(dropout);
+                        Shape { c_parts: parts, mask_stride: input_line(layer), factor, ..shape }
                     }
                 };
                 let (a, b) = ((gradients[number].short(), 0), self.weights_operand(layer));
@@ -347,10 +387,13 @@ impl Tiles {
         let forward = self.forward(stream, plan, batch)?;
         let logits = self.logits(stream, plan, &forward)?;
         let classes = stream.alloc(batch as usize + 1)?;
-        if let Some(Curve { slopes, .. }) = &mut self.curve {
+        if let Some(Curve { slopes, normalised, inverses, .. }) = &mut self.curve {
             let hidden = &plan.layers[..plan.layers.len() - 1];
             let of_layer = |layer: &LayerPlan| stream.alloc(layer.line() as usize * batch as usize);
             *slopes = hidden.iter().map(of_layer).collect::<Result<_>>()?;
+            let with_norm = || hidden.iter().filter(|layer| layer.has_norm);
+            *normalised = with_norm().map(of_layer).collect::<Result<_>>()?;
+            *inverses = with_norm().map(|_| stream.alloc(batch as usize)).collect::<Result<_>>()?;
         }
         self.training = Some(Training { batch, forward, logits, classes, backward, parameters, gradients });
         Ok(())
@@ -393,7 +436,7 @@ impl Tiles {
     /// What activates the outputs of layer `number` after its product: `None` for the last, and where the product rectifies them. In a training the derivatives are kept.
     pub fn activate(&mut self, plan: &Plan, number: usize, is_training: bool) -> Option<Activate<'_>> {
         let (layer, next) = (&plan.layers[number], plan.layers.get(number + 1)?);
-        let Curve { of, sums, slopes } = self.curve.as_mut()?;
+        let Curve { of, sums, slopes, .. } = self.curve.as_mut()?;
         let slopes = slopes.get_mut(number).filter(|_| is_training);
         Some(Activate {
             sums: sums.view(),
@@ -402,6 +445,46 @@ impl Tiles {
             n_units: layer.n_outputs,
             line: input_line(next),
             of: *of,
+        })
+    }
+
+    /// What makes the layer norm of layer `number` after its product: `None` where there is none. In a training, what the backward pass needs is kept.
+    pub fn normalise(&mut self, plan: &Plan, number: usize, is_training: bool) -> Option<Normalise<'_>> {
+        let layer = plan.layers.get(number).filter(|layer| layer.has_norm)?;
+        let Curve { sums, normalised, inverses, .. } = self.curve.as_mut()?;
+        let [normalised, inverses] = [normalised, inverses].map(|of| of.get_mut(number).filter(|_| is_training));
+        Some(Normalise {
+            sums: sums.view_mut(),
+            normalised: normalised.map_or_else(InOut::none, Buffer::view_mut),
+            inverses: inverses.map_or_else(InOut::none, Buffer::view_mut),
+            n_units: layer.n_outputs,
+        })
+    }
+
+    /// What makes the gradient of the sums of layer `number` through its layer norm, in the place of [`slope`](Self::slope): `None` where there is none.
+    pub fn normalise_back(&mut self, plan: &Plan, number: usize) -> Option<NormaliseBack<'_>> {
+        let layer = plan.layers.get(number).filter(|layer| layer.has_norm)?;
+        let Curve { sums, slopes, normalised, inverses, .. } = self.curve.as_mut()?;
+        let gradient = self.training.as_mut()?.gradients.get_mut(number)?;
+        Some(NormaliseBack {
+            gradient: sums.view(),
+            slopes: slopes.get_mut(number)?,
+            normalised: normalised.get(number)?.view(),
+            inverses: inverses.get(number)?.view(),
+            result: written(gradient, self.numbers),
+            line: self.numbers.output_line(layer),
+        })
+    }
+
+    /// What drops units of layer `number` in a training: `None` for the last.
+    pub fn dropped(&mut self, plan: &Plan, number: usize) -> Option<Drop<'_>> {
+        let (layer, next) = (&plan.layers[number], plan.layers.get(number + 1)?);
+        let slopes = self.curve.as_mut().and_then(|curve| curve.slopes.get_mut(number));
+        Some(Drop {
+            outputs: written(&mut self.inputs[number + 1], self.numbers),
+            slopes: slopes.map_or_else(InOut::none, Buffer::view_mut),
+            n_units: layer.n_outputs,
+            line: input_line(next),
         })
     }
 
