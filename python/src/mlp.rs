@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::mlp::{
-    Activation, Classifier as LibraryClassifier, Dataset, Layer, Network as LibraryNetwork, OnnxFormat, Options,
+    Activation, Classifier as LibraryClassifier, Dataset, Layer, Loss, Network as LibraryNetwork, OnnxFormat, Options,
     Prediction, Trainer as LibraryTrainer, WeightLayout,
 };
 use warpplay::{Backend, Buffer, Device, Stream};
@@ -104,14 +104,36 @@ impl Network {
     }
 }
 
-/// Images `[n, rows, cols]` of bytes with a label each, and the size of an image.
+/// Targets `[n]` or `[n, targets]` of samples, and their sizes.
+fn targets_of(what: &str, value: &Bound<'_, PyAny>, device: &Device) -> PyResult<(Vec<f32>, [usize; 2])> {
+    // What has no such property is refused by the copy.
+    if value.getattr("shape").and_then(|shape| shape.len()).is_ok_and(|n_dimensions| n_dimensions == 1) {
+        let Copied { values, shape: [n] } = copy_of::<f32, 1>(what, value, Some(device))?;
+        return Ok((values, [n, 1]));
+    }
+    let Copied { values, shape } = copy_of::<f32, 2>(what, value, Some(device))?;
+    Ok((values, shape))
+}
+
+/// Images `[n, rows, cols]` of bytes with a label each, or what a loss takes in their place, and the size of an image.
 fn dataset(
     what: &str,
     images: &Bound<'_, PyAny>,
     labels: &Bound<'_, PyAny>,
     device: &Device,
+    loss: Loss,
 ) -> PyResult<(Arc<Dataset>, [usize; 2])> {
     let images: Copied<u8, 3> = copy_of(&format!("{what}images"), images, Some(device))?;
+    if loss.is_regression() {
+        let (targets, [n_targets_of, n_targets]) = targets_of(&format!("{what}labels"), labels, device)?;
+        let [n, rows, cols] = images.shape;
+        if n != n_targets_of {
+            let text = format!("{n} images and targets of {n_targets_of}: those of each are expected");
+            return Err(PyValueError::new_err(text));
+        }
+        let set = Dataset::with_targets(images.values, targets, rows as u32, cols as u32, n_targets as u32, "Python");
+        return Ok((Arc::new(set.map_err(error)?), [rows, cols]));
+    }
     let labels = labels_of(&format!("{what}labels"), labels, Some(device))?;
     let [n, rows, cols] = images.shape;
     if n != labels.len() {
@@ -135,6 +157,8 @@ fn dataset(
 /// Options, with their defaults:
 ///
 /// * `hidden=[256]`: units of each hidden layer. `activation="relu"`: `relu`, `tanh`, `sigmoid` or `gelu` (by the error function) for all of them.
+/// * `loss="cross_entropy"`: or, for a regression, `mse` or `huber` (with delta 1), PyTorch's `MSELoss` and `HuberLoss`: then `labels` and `test_labels` are targets, float32 `[n]` or `[n, targets]`, to which the
+///   network's outputs (`logits`) are compared; reports have losses and no accuracies.
 /// * `batch=64`: samples of an update. `epochs=10`. `learning_rate=0.01`.
 /// * `optimizer="sgd"`: `sgd`, `momentum`, `nesterov`, `adam`, `adamw` or `rmsprop`, or a dictionary with this `name` and fields that are not as usual, such as
 ///   `{"name": "adam", "beta1": 0.5}`: `momentum` 0.9, `beta1` 0.9, `beta2` 0.999, `alpha` 0.99, `epsilon` 1e-8.
@@ -167,11 +191,11 @@ impl Trainer {
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
-        let (set, image) = dataset("", images, labels, &device)?;
+        let (set, image) = dataset("", images, labels, &device, options.loss)?;
         let mut builder = LibraryTrainer::builder(&set).options(options.clone());
         match (test_images, test_labels) {
             (Some(test), Some(labels)) => {
-                let (set, found) = dataset("test_", test, labels, &device)?;
+                let (set, found) = dataset("test_", test, labels, &device, options.loss)?;
                 expect_shape("a test image", &found, &image)?;
                 builder = builder.test(&set);
             }

@@ -187,7 +187,12 @@ impl Renumbered {
         let n = set.n_inputs() as usize;
         let images = set.images().chunks_exact(n).flat_map(|image| self.orders[0].iter().map(|&at| image[at]));
         let (labels, source) = (set.labels().to_vec(), "renumbered");
-        Arc::new(Dataset::new(images.collect(), labels, 1, n as u32, set.n_classes(), source).expect("the same sizes"))
+        let (images, cols, n_answers) = (images.collect(), n as u32, set.n_classes());
+        let renumbered = match set.targets() {
+            Some(targets) => Dataset::with_targets(images, targets.to_vec(), 1, cols, n_answers, source),
+            None => Dataset::new(images, labels, 1, cols, n_answers, source),
+        };
+        Arc::new(renumbered.expect("the same sizes"))
     }
 
     /// Where the weights and biases of layer `number` come from: places in the other one's weights, then in its biases.

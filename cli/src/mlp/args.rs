@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use warpplay::mlp::{Activation, Engine, MAX_MODELS};
+use warpplay::mlp::{Activation, Engine, Loss, MAX_MODELS};
 
 use crate::common::flags::{
     CheckpointFlags, EngineFlag, JournalFlags, MovedArgs, PlotsFlag, PrecisionFlag, ThreadsFlag, TopFlag, WeightFiles,
@@ -107,6 +107,10 @@ pub struct EvaluateArgs {
     pub data: DataFlags,
     #[command(flatten)]
     pub classify: ClassifyFlags,
+
+    /// Loss: cross_entropy for labels; mse, huber for targets [default: cross_entropy]
+    #[arg(long, value_name = "NAME")]
+    pub loss: Option<Loss>,
 
     /// Evaluate on the training set instead of the test set
     #[arg(long)]
@@ -270,7 +274,7 @@ mod tests {
                     let options = train(&args.training)?;
                     format!("{options:?} {:?}", models(args, &options).map_err(text)?)
                 }
-                Command::Evaluate(args) => format!("{:?}", args.classify.options().map_err(|e| e.to_string())?),
+                Command::Evaluate(args) => format!("{:?}", args.options().map_err(|e| e.to_string())?),
                 Command::Predict(args) => format!("{:?}", args.classify.options().map_err(|e| e.to_string())?),
                 Command::Convert(_) | Command::Experiments(_) => return Err("no options".into()),
             })

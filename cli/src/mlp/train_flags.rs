@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use warpplay::mlp::{
-    Activation, Dataset, EarlyStopping, Engine, Init, Optimizer, Options, Reduction, Residence, Schedule, Split,
+    Activation, Dataset, EarlyStopping, Engine, Init, Loss, Optimizer, Options, Reduction, Residence, Schedule, Split,
 };
 
 use crate::common::flags::{EngineFlag, HeldOut, PrecisionFlag, SeedFlag};
@@ -20,6 +20,10 @@ pub struct TrainFlags {
     /// Activation of the hidden layers: relu, tanh, sigmoid, gelu [default: relu]
     #[arg(long, value_name = "NAME")]
     pub activation: Option<Activation>,
+
+    /// Loss: cross_entropy for labels; mse, huber for targets, numbers that the outputs are to be [default: cross_entropy]
+    #[arg(long, value_name = "NAME")]
+    pub loss: Option<Loss>,
 
     /// Samples in each batch [default: 64]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -160,6 +164,7 @@ impl TrainFlags {
         let mut options = base;
         set(&mut options.hidden, self.hidden.clone().map(|Hidden(units)| units));
         set(&mut options.activation, self.activation);
+        set(&mut options.loss, self.loss);
         set(&mut options.batch, self.batch);
         set(&mut options.learning_rate, self.learning_rate);
         set(&mut options.epochs, self.epochs);
@@ -193,6 +198,10 @@ impl TrainFlags {
             Some(HeldOut::Share(share)) => {
                 options.held_out = (share * train.len() as f64).round().max(1.0) as u32;
                 Ok(None)
+            }
+            Some(HeldOut::Path(_)) if options.loss.is_regression() => {
+                let text = format!("--held-out is a share or a number of samples with --loss {}", options.loss);
+                Err(Usage(text).into())
             }
             Some(HeldOut::Path(folder)) => {
                 options.held_out = 0;

@@ -7,6 +7,7 @@
 //! backward  dz = (p - onehot) / B at the end, else (dz' W'^T where z > 0, 0 elsewhere)
 //!           dW = x^T dz      db = column sums of dz
 //!           smoothed labels: t = (1 - s) onehot + s / classes in place of onehot; loss = log Σ exp(z) - Σ t z
+//! regression  loss = mean over outputs of ρ(z - t), dz = ρ'(z - t) / outputs / B at the end: [`RegressionLoss`]
 //! activation f in place of the rectifier: h = f(z), dz = f'(z) (dz' W'^T)
 //! clipping  all gradients times min(1, c / (norm + 1e-6)), where the norm is that of them all
 //! update    of all weights from gradients of the weights before it: [`Optimizer`]
@@ -29,6 +30,7 @@ pub mod pieces;
 
 mod activation;
 mod layer;
+mod loss;
 mod network;
 mod optimizer;
 mod par;
@@ -40,6 +42,7 @@ mod training;
 
 pub use activation::Activation;
 pub use layer::Layer;
+pub use loss::RegressionLoss;
 pub use network::{Network, Pass};
 pub use optimizer::{Optimizer, Update};
 pub use par::Parallel;

@@ -1,7 +1,7 @@
 //! Training: one step, and the steps of an epoch.
 
 use super::pieces;
-use super::{Layer, Network, Optimizer, Pass, Program, Real, Reduction};
+use super::{Layer, Network, Optimizer, Pass, Program, Real, Reduction, RegressionLoss};
 
 /// Settings of a training.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -84,6 +84,25 @@ impl<T: Real> Training<T> {
         self.pass.x.extend_from_slice(x);
         self.network.forward_from_x::<P>(&mut self.pass);
         self.backward::<P>(labels);
+        self.update::<P>(learning_rate);
+        self.pass.loss_sum()
+    }
+
+    /// As [`step_on`](Self::step_on), of a regression: `targets` `[n, n_outputs of the last layer]`.
+    ///
+    /// # Panics
+    /// If lengths do not fit.
+    pub fn step_regression<P: Program>(
+        &mut self,
+        x: &[T],
+        targets: &[T],
+        loss: RegressionLoss,
+        learning_rate: f64,
+    ) -> f64 {
+        self.pass.x.clear();
+        self.pass.x.extend_from_slice(x);
+        self.network.forward_from_x::<P>(&mut self.pass);
+        self.network.backward_regression::<P>(targets, (loss, self.settings.reduction), &mut self.pass);
         self.update::<P>(learning_rate);
         self.pass.loss_sum()
     }

@@ -201,6 +201,7 @@ impl TrainerState {
         take!(
             hidden,
             activation,
+            loss,
             batch,
             epochs,
             learning_rate,
@@ -237,6 +238,7 @@ impl TrainerState {
         let Options {
             hidden: _, // checked with the widths
             activation,
+            loss,
             batch,
             epochs,
             learning_rate,
@@ -259,6 +261,7 @@ impl TrainerState {
         } = options;
         let old = &self.options;
         expect_same("activation", activation, &old.activation)?;
+        expect_same("loss", loss, &old.loss)?;
         expect_same("batch", batch, &old.batch)?;
         expect_same("learning_rate", learning_rate, &old.learning_rate)?;
         expect_same("optimizer", optimizer, &old.optimizer)?;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::dispatch;
 use super::engines::{Setup, Train};
-use super::options::{Engine, Precision, Residence};
+use super::options::{Engine, Loss, Precision, Residence};
 use super::report::Evaluation;
 use super::{Dataset, Network, Options};
 use crate::runtime::setters::setters;
@@ -53,6 +53,7 @@ pub struct Classifier {
     device: Device,
     sizes: Vec<u32>,
     precision: Precision,
+    loss: Loss,
     memory: Memory,
 }
 
@@ -64,7 +65,7 @@ pub struct ClassifierBuilder {
 }
 
 impl ClassifierBuilder {
-    /// All options at once. Only `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden` and `activation` are taken from the network; options of training have no
+    /// All options at once. Only `loss` (of evaluations), `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden` and `activation` are taken from the network; options of training have no
     /// effect but must be valid.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -72,7 +73,7 @@ impl ClassifierBuilder {
     }
 
     setters! {
-        precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
+        loss: Loss, precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
     }
 
     /// Memory that the classifier will need, without labelled sets.
@@ -91,10 +92,10 @@ impl ClassifierBuilder {
         let setup = self.setup()?;
         let memory = dispatch::memory_needed(device, &setup, &[])?;
         device.expect_memory(&memory)?;
-        let (sizes, precision) = (setup.sizes.clone(), setup.options.precision);
+        let (sizes, precision, loss) = (setup.sizes.clone(), setup.options.precision, setup.options.loss);
         let mut engine = dispatch::open(device, setup)?;
         engine.set_state(&self.network.to_state())?;
-        Ok(Classifier { engine, device: device.clone(), sizes, precision, memory })
+        Ok(Classifier { engine, device: device.clone(), sizes, precision, loss, memory })
     }
 
     fn setup(&self) -> Result<Setup> {
@@ -145,7 +146,7 @@ impl Classifier {
         Ok(self.logits(images)?.chunks_exact(self.n_classes() as usize).map(Prediction::of_logits).collect())
     }
 
-    /// Logits `[n, n_classes]` of `n` images, `[n, n_inputs]` bytes.
+    /// Logits `[n, n_classes]` of `n` images, `[n, n_inputs]` bytes; of a regression, the outputs that are compared with targets.
     ///
     /// # Errors
     /// As [`predict`](Self::predict).
@@ -189,12 +190,12 @@ impl Classifier {
         Err(Error::shape("images", format!("a multiple of {} bytes", self.n_inputs()), n_bytes))
     }
 
-    /// Classifies a labelled set.
+    /// Classifies a labelled set, or measures the loss of a set with targets.
     ///
     /// # Errors
-    /// [`Error::Shape`] if its images have another size than the network's inputs, or a label is beyond its classes; errors of the device.
+    /// [`Error::Option`] if the option `loss` does not go with the set; [`Error::Shape`] if its images have another size than the network's inputs, or a label is beyond its classes; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
-        set.expect_fits(&self.sizes)?;
+        set.expect_for(&self.sizes, self.loss)?;
         let id = self.engine.load(set)?;
         let start = Instant::now();
         let found = self.engine.classify(id)?;

@@ -6,7 +6,7 @@
 //! ```
 
 use std::cell::Cell;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -56,6 +56,26 @@ enum Fault {
 /// # Errors
 /// [`Error::File`] with line and column; [`Error::Option`] for a named column without a header.
 pub(super) fn read(path: &Path, format: &CsvFormat, n_classes: u32) -> Result<(Images, Vec<u8>)> {
+    open(path, format, |input| parse(input, format, n_classes))
+}
+
+/// Reads a file: images, and a target of each.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_targets(path: &Path, format: &CsvFormat) -> Result<(Images, Vec<f32>)> {
+    open(path, format, |input| {
+        let (mut pixels, mut targets) = (Vec::new(), Vec::new());
+        let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
+            true => number(field).map(|target| targets.push(target)).ok_or_else(|| ("the target", NUMBER.into())),
+            false => byte(field).map(|pixel| pixels.push(pixel)).ok_or_else(|| ("the pixel", PIXEL.into())),
+        })?;
+        Ok((Images { rows, cols, pixels }, targets))
+    })
+}
+
+/// Opens a file, and says where it is wrong.
+fn open<T>(path: &Path, format: &CsvFormat, parse: impl FnOnce(&mut dyn BufRead) -> Result<T, Fault>) -> Result<T> {
     if let (Some(label), Some(false)) = (&format.label, format.header) {
         return Err(Error::option("label", label, "none without a header: the first column has the labels"));
     }
@@ -65,13 +85,39 @@ pub(super) fn read(path: &Path, format: &CsvFormat, n_classes: u32) -> Result<(I
             return Err(source.wrong(format!("is {name}, not CSV: its labels are expected in a file of their own")));
         }
     }
-    parse(source.reader(), format, n_classes).map_err(|fault| match fault {
+    parse(source.reader()).map_err(|fault| match fault {
         Fault::Read(error) => source.failed(&error),
         Fault::Line(line, reason) => Error::file(path, Some(line), reason),
     })
 }
 
+/// What a pixel is.
+const PIXEL: &str = "a whole number of 0 to 255";
+/// What another number is.
+const NUMBER: &str = "a finite number";
+
 fn parse(input: impl Read, format: &CsvFormat, n_classes: u32) -> Result<(Images, Vec<u8>), Fault> {
+    let (mut pixels, mut labels) = (Vec::new(), Vec::new());
+    let (rows, cols) = parse_lines(input, format, |is_answer, field| {
+        let value = byte(field);
+        if is_answer {
+            let value = value.filter(|&label| u32::from(label) < n_classes);
+            let allowed = || format!("a whole number of 0 to {}", n_classes.saturating_sub(1));
+            labels.push(value.ok_or_else(|| ("the label", allowed()))?);
+        } else {
+            pixels.push(value.ok_or_else(|| ("the pixel", PIXEL.to_string()))?);
+        }
+        Ok(())
+    })?;
+    Ok((Images { rows, cols, pixels }, labels))
+}
+
+/// Gives all fields to `take`, and whether each is the label's, or target's; it says what a field is and what is allowed where that is something else. Returns rows and columns of an image.
+fn parse_lines(
+    input: impl Read,
+    format: &CsvFormat,
+    mut take: impl FnMut(bool, &[u8]) -> Result<(), (&'static str, String)>,
+) -> Result<(u32, u32), Fault> {
     let line_left = Rc::new(Cell::new(MAX_LINE));
     let input = Limited { input, line_left: line_left.clone(), left: MAX_BYTES, last: b'\n' };
     // A carriage return is then part of the last field, as other white space around a value.
@@ -117,7 +163,6 @@ fn parse(input: impl Read, format: &CsvFormat, n_classes: u32) -> Result<(Images
         };
         return Err(Fault::Line(first, format!("has {n_fields} columns, {expected}")));
     }
-    let (mut pixels, mut labels) = (Vec::new(), Vec::new());
     loop {
         if record.len() != n_fields {
             let reason = format!("has {} columns, {n_fields} are expected as in line {first}", record.len());
@@ -130,19 +175,11 @@ fn parse(input: impl Read, format: &CsvFormat, n_classes: u32) -> Result<(Images
                 let reason = format!("{what} in column {}{name} is {}, {allowed} is expected", at + 1, shown(field));
                 Fault::Line(line, reason)
             };
-            let value = byte(field);
-            if at != label_at {
-                let allowed = || "a whole number of 0 to 255".to_string();
-                pixels.push(value.ok_or_else(|| wrong("the pixel", allowed()))?);
-            } else {
-                let value = value.filter(|&label| u32::from(label) < n_classes);
-                let allowed = || format!("a whole number of 0 to {}", n_classes.saturating_sub(1));
-                labels.push(value.ok_or_else(|| wrong("the label", allowed()))?);
-            }
+            take(at == label_at, field).map_err(|(what, allowed)| wrong(what, allowed))?;
         }
         match next(&mut record)? {
             Some(number) => line = number,
-            None => return Ok((Images { rows, cols, pixels }, labels)),
+            None => return Ok((rows, cols)),
         }
     }
 }
@@ -176,6 +213,11 @@ fn byte(field: &[u8]) -> Option<u8> {
         let value: f64 = text.parse().ok()?;
         ((0.0..=255.0).contains(&value) && value.fract() == 0.0).then_some(value as u8)
     })
+}
+
+/// A number that is finite in single precision.
+fn number(field: &[u8]) -> Option<f32> {
+    std::str::from_utf8(field).ok()?.trim().parse().ok().filter(|value: &f32| value.is_finite())
 }
 
 /// A field as an error shows it.

@@ -1,4 +1,6 @@
-//! Labelled images.
+//! Labelled images, and images with targets.
+
+mod targets;
 
 use std::path::{Path, PathBuf};
 
@@ -68,25 +70,32 @@ impl Split {
     }
 }
 
-/// Images of one size with their labels, in host memory.
+/// Images of one size with their labels, or, for a regression, with targets, in host memory.
 ///
 /// ```text
 /// images        [n, rows, cols] u8, row-major, 0 background to 255 ink: pixel (row, col) of image i at  (i · rows + row) · cols + col
 /// labels        [n] u8, below n_classes
+/// targets       [n, n_targets] f32 in their place, finite
 /// their files   (IDX, all u32 big-endian; plain or gzip)
 ///   images      u32 2051, u32 n, u32 rows, u32 cols, then n · rows · cols bytes
 ///   labels      u32 2049, u32 n, then n bytes
 ///               (numpy) .npy of the same arrays; (CSV) a line a sample: CsvFormat
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 pub struct Dataset {
     images: Vec<u8>,
+    /// Empty where there are targets.
     labels: Vec<u8>,
+    /// `[n, n_classes]`; empty where there are labels.
+    targets: Vec<f32>,
     rows: u32,
     cols: u32,
     n_classes: u32,
     source: String,
 }
+
+// All numbers are finite.
+impl Eq for Dataset {}
 
 impl Dataset {
     /// A set of `labels.len()` images `[n, rows, cols]` of bytes, 0 background to 255 ink, whose labels are below `n_classes`.
@@ -101,31 +110,17 @@ impl Dataset {
         n_classes: u32,
         source: impl Into<String>,
     ) -> Result<Self> {
-        if labels.is_empty() || rows == 0 || cols == 0 {
-            let got = format!("{} of {rows} x {cols} pixels", labels.len());
-            return Err(Error::shape("images", "at least 1 of at least 1 x 1 pixels", got));
-        }
-        if rows.checked_mul(cols).is_none() {
-            return Err(Error::shape(
-                "pixels of an image",
-                format!("at most {}", u32::MAX),
-                format!("{rows} x {cols}"),
-            ));
-        }
-        let expected = labels.len() as u128 * u128::from(rows * cols);
-        if expected != images.len() as u128 {
-            return Err(Error::shape("bytes of the images", expected, images.len()));
-        }
+        check_images(images.len(), labels.len(), rows, cols)?;
         if let Some(label) = labels.iter().find(|&&label| u32::from(label) >= n_classes) {
             return Err(Error::option("label", label, format!("below {n_classes}")));
         }
-        Ok(Self { images, labels, rows, cols, n_classes, source: source.into() })
+        Ok(Self { images, labels, targets: Vec::new(), rows, cols, n_classes, source: source.into() })
     }
 
     /// Number of images.
     #[allow(clippy::len_without_is_empty, reason = "a set is never empty")]
     pub fn len(&self) -> usize {
-        self.labels.len()
+        if self.targets.is_empty() { self.labels.len() } else { self.targets.len() / self.n_classes as usize }
     }
 
     /// Bytes of an image.
@@ -138,7 +133,7 @@ impl Dataset {
         (self.rows, self.cols)
     }
 
-    /// Number of classes.
+    /// Number of classes, or of targets of a sample: the outputs of a network.
     pub fn n_classes(&self) -> u32 {
         self.n_classes
     }
@@ -153,9 +148,14 @@ impl Dataset {
         self.images.chunks_exact(self.n_inputs() as usize).nth(sample)
     }
 
-    /// All labels.
+    /// All labels; none where there are targets.
     pub fn labels(&self) -> &[u8] {
         &self.labels
+    }
+
+    /// All targets, `[n, n_classes]`, in place of labels.
+    pub fn targets(&self) -> Option<&[f32]> {
+        (!self.targets.is_empty()).then_some(&self.targets)
     }
 
     /// Where the data comes from.
@@ -163,7 +163,7 @@ impl Dataset {
         &self.source
     }
 
-    /// A checksum of sizes, images and labels (FNV-1a, 64 bits), which shows whether a checkpoint belongs to this set.
+    /// A checksum of sizes, images and labels, or targets (FNV-1a, 64 bits), which shows whether a checkpoint belongs to this set.
     pub fn checksum(&self) -> u64 {
         let mut sum = Fnv::default();
         for number in [self.len() as u64, self.rows.into(), self.cols.into(), self.n_classes.into()] {
@@ -171,6 +171,9 @@ impl Dataset {
         }
         sum.add(&self.images);
         sum.add(&self.labels);
+        for target in &self.targets {
+            sum.add(&target.to_le_bytes());
+        }
         sum.value()
     }
 
@@ -284,8 +287,11 @@ impl Dataset {
     /// Writes the two plain files of a split into an existing folder.
     ///
     /// # Errors
-    /// [`Error::File`] if one cannot be written; an existing file of that name is then unchanged.
+    /// [`Error::File`] if one cannot be written; an existing file of that name is then unchanged. [`Error::Shape`] for a set with targets, which these files do not hold.
     pub fn save(&self, folder: impl AsRef<Path>, split: Split) -> Result<()> {
+        if self.targets().is_some() {
+            return Err(Error::shape(self.source(), "labels, as IDX files hold", "targets"));
+        }
         let path = |kind: &str| folder.as_ref().join(format!("{}-{kind}-ubyte", split.prefix()));
         let (images, labels) = (path("images-idx3"), path("labels-idx1"));
         let n = u32::try_from(self.len())
@@ -305,16 +311,35 @@ impl Dataset {
         }
         let at = self.len() - n;
         let (first, last) = self.images.split_at(at * self.n_inputs() as usize);
-        let part = |images: &[u8], labels: &[u8], name: &str| Self {
+        let (labels, targets) = if self.targets.is_empty() { (at, 0) } else { (0, at * self.n_classes as usize) };
+        let (labels, targets) = (self.labels.split_at(labels), self.targets.split_at(targets));
+        let part = |images: &[u8], labels: &[u8], targets: &[f32], name: &str| Self {
             images: images.to_vec(),
             labels: labels.to_vec(),
+            targets: targets.to_vec(),
             rows: self.rows,
             cols: self.cols,
             n_classes: self.n_classes,
             source: format!("{} ({name})", self.source),
         };
-        Ok((part(first, &self.labels[..at], "training part"), part(last, &self.labels[at..], "validation part")))
+        Ok((part(first, labels.0, targets.0, "training part"), part(last, labels.1, targets.1, "validation part")))
     }
+}
+
+/// Checks that so many bytes are `n` images of this size, at least one.
+fn check_images(n_bytes: usize, n: usize, rows: u32, cols: u32) -> Result<()> {
+    if n == 0 || rows == 0 || cols == 0 {
+        let got = format!("{n} of {rows} x {cols} pixels");
+        return Err(Error::shape("images", "at least 1 of at least 1 x 1 pixels", got));
+    }
+    let Some(pixels) = rows.checked_mul(cols) else {
+        return Err(Error::shape("pixels of an image", format!("at most {}", u32::MAX), format!("{rows} x {cols}")));
+    };
+    let expected = n as u128 * u128::from(pixels);
+    if expected != n_bytes as u128 {
+        return Err(Error::shape("bytes of the images", expected, n_bytes));
+    }
+    Ok(())
 }
 
 /// The number of classes that labels must be below: 256, the values of a byte, if none is given.

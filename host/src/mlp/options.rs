@@ -43,6 +43,32 @@ impl Default for Activation {
 }
 
 named! {
+    /// What a training minimises, and what the network's outputs are compared with. The losses of a regression are the mean over a sample's outputs of a function of `d`, output less target; as PyTorch defines them.
+    Loss, "loss":
+    /// Softmax and cross-entropy, for samples with the label of a class.
+    CrossEntropy = "cross_entropy",
+    /// `d²`, for samples whose targets are numbers.
+    MeanSquaredError = "mse" | "mean_squared_error",
+    /// `d² / 2` where `|d| <= 1`, else `|d| - 1/2` (Huber 1964), for samples whose targets are numbers: targets far away pull no harder than those at 1.
+    Huber = "huber",
+}
+
+/// The loss that files have which name none.
+#[allow(clippy::derivable_impls, reason = "the macro derives nothing for one variant")]
+impl Default for Loss {
+    fn default() -> Self {
+        Self::CrossEntropy
+    }
+}
+
+impl Loss {
+    /// Whether outputs are compared with numbers, not with classes.
+    pub const fn is_regression(self) -> bool {
+        !matches!(self, Self::CrossEntropy)
+    }
+}
+
+named! {
     /// How the gradients of a batch's samples are combined.
     Reduction, "reduction":
     /// Their mean; a short last batch divides by its own size.
@@ -298,6 +324,9 @@ pub struct Options {
     /// Activation of all hidden layers. Initial weights do not depend on it: He's ([`Init`]) are meant for the rectifier, Xavier's for `tanh` and `sigmoid`. Only the rectifier with [`Engine::Epoch`]. Default [`Activation::Relu`].
     #[serde(default)]
     pub activation: Activation,
+    /// What is minimised: [`Loss::CrossEntropy`] for a [`Dataset`](super::Dataset) with labels, another one for a set with targets, whose network has linear outputs. Only cross-entropy with [`Engine::Epoch`]. Default [`Loss::CrossEntropy`].
+    #[serde(default)]
+    pub loss: Loss,
     /// Samples of a batch, 1 to the training samples; the last of an epoch may be shorter. Default 64.
     pub batch: u32,
     /// Total number of epochs, including those of a resumed checkpoint, at least 1. Default 10.
@@ -352,6 +381,7 @@ impl Default for Options {
         Self {
             hidden: vec![256],
             activation: Activation::Relu,
+            loss: Loss::CrossEntropy,
             batch: 64,
             epochs: 10,
             learning_rate: 0.01,
@@ -423,6 +453,10 @@ impl Options {
         }
         if !(0.0..1.0).contains(&self.label_smoothing) {
             return Err(Error::option("label_smoothing", self.label_smoothing, "at least 0 and below 1"));
+        }
+        if self.label_smoothing > 0.0 && self.loss.is_regression() {
+            let allowed = format!("0 with loss {}, which has no labels", self.loss);
+            return Err(Error::option("label_smoothing", self.label_smoothing, allowed));
         }
         if let Some(norm) = self.clip_norm.filter(|norm| !(*norm > 0.0 && norm.is_finite())) {
             return Err(Error::option("clip_norm", norm, "a finite number above 0"));
@@ -551,6 +585,7 @@ mod tests {
         fields["execution"] = "plain".into();
         fields.remove("threads");
         fields.remove("activation");
+        fields.remove("loss");
         fields.remove("label_smoothing");
         fields.remove("clip_norm");
         let old: Options = serde_json::from_value(json.clone()).unwrap();

@@ -130,6 +130,7 @@ class MlpOptions(TypedDict, total=False):
 
     hidden: Sequence[Integer]
     activation: Activation
+    loss: Literal["cross_entropy", "mse", "huber"]
     batch: Integer
     epochs: Integer
     learning_rate: Number

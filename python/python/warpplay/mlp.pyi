@@ -1,4 +1,4 @@
-from typing import Any, Optional, Sequence, Tuple, final, overload
+from typing import Any, Optional, Sequence, Tuple, Union, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,10 @@ class Trainer:
     def __new__(
         cls,
         images: Bytes,
-        labels: Labels,
+        labels: Union[Labels, Floats],
         *,
         test_images: Optional[Bytes] = None,
-        test_labels: Optional[Labels] = None,
+        test_labels: Optional[Union[Labels, Floats]] = None,
         device: str = "auto",
         **given: Unpack[MlpOptions],
     ) -> "Trainer": ...

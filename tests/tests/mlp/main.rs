@@ -11,6 +11,7 @@ mod layers;
 mod memory;
 mod old_files;
 mod reference;
+mod regression;
 mod scales;
 mod short_formats;
 mod smoothing;

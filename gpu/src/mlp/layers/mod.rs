@@ -16,6 +16,7 @@
 //! | [`parts`] | what the products of [`tile`](crate::tile) read |
 //! | [`single`] | the same in single precision, for GPUs before compute capability 8.0 |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
+//! | [`regression`] | losses of a regression and their gradient |
 //! | [`activate`] | activations other than the rectifier |
 //! | [`clip`] | the norm of all gradients, if they are clipped |
 //! | [`update`] | all optimisers |
@@ -26,6 +27,7 @@ pub mod control;
 pub mod loss;
 pub mod order;
 pub mod parts;
+pub mod regression;
 pub mod single;
 pub mod update;
 pub mod view;
@@ -42,6 +44,8 @@ crate::kernel_set! {
     loss::mlp_layers_classify,
     loss::mlp_layers_active,
     loss::mlp_layers_active_parts,
+    regression::mlp_layers_regression_gradient,
+    regression::mlp_layers_regression_losses,
     activate::mlp_layers_activate,
     activate::mlp_layers_slope,
     clip::mlp_layers_norm,

@@ -10,7 +10,7 @@ use warpplay_cpu_ref::mlp::{Parallel, Pass, Real, Training};
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
 use crate::mlp::evaluation::Classified;
-use crate::mlp::options::{Activation, Engine, Optimizer, Options, Precision, Reduction};
+use crate::mlp::options::{Activation, Engine, Loss, Optimizer, Options, Precision, Reduction};
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::runtime::threads::Threads;
 use crate::{Backend, Buffer, Device, Error, Memory, Result};
@@ -95,6 +95,31 @@ fn settings(options: &Options) -> reference::Settings {
     reference::Settings { optimizer, weight_decay, reduction, label_smoothing, clip_norm }
 }
 
+/// The reference's form of a loss that is a regression's.
+const fn regression(loss: Loss) -> Option<reference::RegressionLoss> {
+    match loss {
+        Loss::CrossEntropy => None,
+        Loss::MeanSquaredError => Some(reference::RegressionLoss::MeanSquaredError),
+        Loss::Huber => Some(reference::RegressionLoss::Huber { delta: 1.0 }),
+    }
+}
+
+/// Targets in `T`.
+fn rounded<T: Real>(targets: &[f32]) -> impl Iterator<Item = T> + '_ {
+    targets.iter().map(|&target| T::rounded(target.into()))
+}
+
+/// Inputs `[batch, n_inputs]` and targets of the samples of a batch.
+fn gathered<T: Real>(set: &Dataset, batch: &[usize]) -> (Vec<T>, Vec<T>) {
+    let (n_inputs, n_outputs) = (set.n_inputs() as usize, set.n_classes() as usize);
+    let (mut x, mut t) = (vec![T::zero(); batch.len() * n_inputs], Vec::new());
+    for (x, &sample) in x.chunks_exact_mut(n_inputs).zip(batch) {
+        reference::pieces::scale_pixels(&set.images()[sample * n_inputs..][..n_inputs], x);
+        t.extend(rounded::<T>(&set.targets().unwrap_or_default()[sample * n_outputs..][..n_outputs]));
+    }
+    (x, t)
+}
+
 /// Copies values into layers of the same shapes.
 fn fill<T: Real>(what: &str, layers: &mut [reference::Layer<T>], values: &[LayerValues]) -> Result<()> {
     if layers.len() != values.len() {
@@ -167,14 +192,20 @@ impl<T: Real> CpuEngine<T> {
 impl<T: Real> Train for CpuEngine<T> {
     fn train(&mut self, plan: &EpochPlan<'_>, goes_on: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome> {
         let set = self.train.as_ref().ok_or_else(|| Error::shape("training set", "one", "none"))?;
-        let (images, labels) = (set.images(), set.labels());
+        let (images, labels, regression) = (set.images(), set.labels(), regression(self.options.loss));
         let order = reference::epoch_order(plan.seed, plan.epoch, set.len());
         let batches = order.chunks(self.options.batch as usize).zip(plan.learning_rates);
         let mut outcome = EpochOutcome { next_step: plan.from_step, ..EpochOutcome::default() };
         for (step, (batch, &learning_rate)) in (0u32..).zip(batches).skip(plan.from_step as usize) {
             let training = &mut self.training;
             training.updates = plan.updates + u64::from(step);
-            let loss = self.threads.run_inside(|| training.step::<Parallel>(images, labels, batch, learning_rate));
+            let loss = self.threads.run_inside(|| match regression {
+                None => training.step::<Parallel>(images, labels, batch, learning_rate),
+                Some(loss) => {
+                    let (x, targets) = gathered(set, batch);
+                    training.step_regression::<Parallel>(&x, &targets, loss, learning_rate)
+                }
+            });
             outcome.loss_sum += loss;
             outcome.next_step = step + 1;
             if !loss.is_finite() || training.norm().is_some_and(|norm| !norm.is_finite()) {
@@ -203,12 +234,19 @@ impl<T: Real> Train for CpuEngine<T> {
         let is_alive = self.options.activation != Activation::Relu;
         let unseen: Vec<Vec<bool>> = hidden.iter().map(|&width| vec![is_alive; width]).collect();
         let parts = self.pass_parts(set.images(), |network, samples, pass| {
-            network.losses(&set.labels()[samples], pass);
+            if let (Some(loss), Some(targets)) = (regression(self.options.loss), set.targets()) {
+                let n = set.n_classes() as usize;
+                let targets: Vec<T> = rounded(&targets[samples.start * n..samples.end * n]).collect();
+                network.regression_losses(&targets, loss, pass);
+            } else {
+                network.losses(&set.labels()[samples], pass);
+            }
             let mut active = unseen.clone();
             for (active, h) in active.iter_mut().zip(&pass.h[..n_layers - 1]) {
                 reference::pieces::mark_active(h, active);
             }
-            Classified { classes: network.classes(pass), loss_sum: pass.loss_sum(), active }
+            let classes = if set.targets().is_some() { Vec::new() } else { network.classes(pass) };
+            Classified { classes, loss_sum: pass.loss_sum(), active }
         });
         let mut found = Classified { active: unseen, ..Classified::default() };
         for part in parts {

@@ -13,7 +13,9 @@ use warpplay_gpu::mlp::epoch::{CLASSES, HIDDEN, INPUT_MULTIPLE, LEAST_EPSILON, M
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
 use crate::mlp::evaluation::Classified;
-use crate::mlp::options::{Activation, Engine, Optimizer, Options, Precision, Reduction, Residence, seed_in_32_bits};
+use crate::mlp::options::{
+    Activation, Engine, Loss, Optimizer, Options, Precision, Reduction, Residence, seed_in_32_bits,
+};
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::{Buffer, Device, Error, Memory, Result, Stream};
 use kernels::{Course, DeviceSet, Kernels, Networks, Shape};
@@ -23,14 +25,14 @@ use spare::Spare;
 
 /// Checks that this engine supports `setup` on this device.
 ///
-/// Requirements: clusters of blocks (compute capability 9.0), f32, rectifiers, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
+/// Requirements: clusters of blocks (compute capability 9.0), f32, rectifiers, cross-entropy, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
 /// most 944 (the limit of a block's shared memory), and at most 16 classes; for training also batches of at most 256 samples from a set on the device, and an epsilon of
 /// at least 1e-12 where the optimiser has one.
 ///
 /// # Errors
 /// Names the first option that is not supported, and what is allowed.
 pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
-    let Options { hidden, activation, batch, optimizer, label_smoothing, clip_norm, precision, stream, .. } =
+    let Options { hidden, activation, loss, batch, optimizer, label_smoothing, clip_norm, precision, stream, .. } =
         &setup.options;
     let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
         return Err(Error::option("hidden", hidden.len(), "one hidden layer with engine epoch"));
@@ -48,6 +50,9 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     }
     if *activation != Activation::Relu {
         return Err(Error::option("activation", activation, "relu with engine epoch"));
+    }
+    if *loss != Loss::CrossEntropy {
+        return Err(Error::option("loss", loss, "cross_entropy with engine epoch"));
     }
     if kernels::blocks(n_hidden) > max_cluster {
         let allowed = format!("at most {} units with engine epoch on this device", max_cluster * HIDDEN);

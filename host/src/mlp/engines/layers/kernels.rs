@@ -36,20 +36,33 @@ impl Order {
     }
 }
 
-/// Images and labels on the device.
+/// A regression's loss as the kernels take it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Regression {
+    pub delta: f32,
+    pub factor: f32,
+}
+
+/// Images and labels, or targets, on the device.
 pub(super) struct Samples {
     images: Buffer<u8>,
+    /// Empty in a regression.
     labels: Buffer<u8>,
+    /// `[n, n_targets]`; empty where there are labels.
+    targets: Buffer<f32>,
     n_inputs: u32,
     /// Samples there is room for.
     pub capacity: u32,
 }
 
 impl Samples {
-    /// Takes the memory for `capacity` samples of `n_inputs` pixels.
-    pub fn new(stream: &Stream, n_inputs: u32, capacity: u32) -> Result<Self> {
-        let bytes = image_stride(n_inputs) as usize * capacity as usize;
-        Ok(Self { images: stream.alloc(bytes)?, labels: stream.alloc(capacity as usize)?, n_inputs, capacity })
+    /// Takes the memory for `capacity` samples of `n_inputs` pixels, with a label or with `n_targets` targets.
+    pub fn new(stream: &Stream, n_inputs: u32, n_targets: Option<u32>, capacity: u32) -> Result<Self> {
+        let n = capacity as usize;
+        let bytes = image_stride(n_inputs) as usize * n;
+        let (n_labels, n_targets) = n_targets.map_or((n, 0), |n_targets| (0, n_targets as usize * n));
+        let (labels, targets) = (stream.alloc(n_labels)?, stream.alloc(n_targets)?);
+        Ok(Self { images: stream.alloc(bytes)?, labels, targets, n_inputs, capacity })
     }
 
     /// Images `[n, n_inputs]` that lie on the device, to be read: where they lie if their lines have the kernels' stride, else a copy. There are no labels.
@@ -68,16 +81,17 @@ impl Samples {
                 copy
             }
         };
-        Ok(Self { images, labels: stream.alloc(0)?, n_inputs, capacity })
+        Ok(Self { images, labels: stream.alloc(0)?, targets: stream.alloc(0)?, n_inputs, capacity })
     }
 
     /// Those of a step.
     fn step<'a>(&'a self, rows: RowsArgs<'a>) -> Step<'a> {
-        Step { images: self.images.view(), labels: self.labels.view(), rows }
+        let labels = if self.labels.is_empty() { In::none() } else { self.labels.view() };
+        Step { images: self.images.view(), labels, rows }
     }
 
-    /// Uploads images `[n, n_inputs]` and labels to the first slots.
-    pub fn write(&mut self, stream: &Stream, images: &[u8], labels: &[u8]) -> Result<()> {
+    /// Uploads images `[n, n_inputs]` and labels, or targets, to the first slots.
+    pub fn write(&mut self, stream: &Stream, images: &[u8], labels: &[u8], targets: &[f32]) -> Result<()> {
         let (n_inputs, stride) = (self.n_inputs as usize, image_stride(self.n_inputs) as usize);
         if n_inputs == stride {
             stream.write(&mut self.images, 0, images)?;
@@ -92,19 +106,24 @@ impl Samples {
                 stream.write(&mut self.images, number * PIECE * stride, &padded)?;
             }
         }
-        stream.write(&mut self.labels, 0, labels)
+        stream.write(&mut self.labels, 0, labels)?;
+        stream.write(&mut self.targets, 0, targets)
     }
 
-    /// Queues a copy of the first `n` images and labels of pinned memory, images as [`image_stride`] says.
+    /// Queues a copy of the first `n` images and labels, or targets, of pinned memory, images as [`image_stride`] says.
     pub fn write_pinned(
         &mut self,
         stream: &Stream,
         images: &crate::Pinned<u8>,
         labels: &crate::Pinned<u8>,
+        targets: &crate::Pinned<f32>,
         n: usize,
     ) -> Result<()> {
         stream.write_pinned(&mut self.images, 0, images, n * image_stride(self.n_inputs) as usize)?;
-        stream.write_pinned(&mut self.labels, 0, labels, n)
+        if targets.is_empty() {
+            return stream.write_pinned(&mut self.labels, 0, labels, n);
+        }
+        stream.write_pinned(&mut self.targets, 0, targets, targets.len() / self.capacity as usize * n)
     }
 }
 
@@ -133,11 +152,20 @@ pub(super) struct NetworkArrays {
     pub active: Vec<Buffer<u32>>,
     /// Samples there is room for.
     pub capacity: u32,
+    /// The loss, where it is not cross-entropy.
+    pub regression: Option<Regression>,
 }
 
 impl NetworkArrays {
     /// Takes the memory for `capacity` samples at once; the activation as in [`Tiles::new`].
-    pub fn new(stream: &Stream, plan: Plan, numbers: Numbers, capacity: u32, of: Option<u32>) -> Result<Self> {
+    pub fn new(
+        stream: &Stream,
+        plan: Plan,
+        numbers: Numbers,
+        capacity: u32,
+        of: Option<u32>,
+        regression: Option<Regression>,
+    ) -> Result<Self> {
         let Some((last, hidden)) = plan.layers.split_last() else {
             return Err(Error::shape("layers", "at least 1", 0));
         };
@@ -152,12 +180,13 @@ impl NetworkArrays {
             },
             plan,
             capacity,
+            regression,
         })
     }
 
     /// Prepares the training with batches of `batch` samples.
     pub fn train(&mut self, stream: &Stream, batch: u32) -> Result<()> {
-        self.tiles.train(stream, &self.plan, batch)
+        self.tiles.train(stream, &self.plan, batch, self.regression.is_none())
     }
 }
 
@@ -393,7 +422,7 @@ impl Kernels {
         if matches!(source, Source::Copied(_)) || !network.tiles.are_gathered_by_updates() {
             self.gather(stream, network, train, source)?;
         }
-        let NetworkArrays { plan, parameters, logits, tiles, .. } = network;
+        let NetworkArrays { plan, parameters, logits, tiles, regression, .. } = network;
         let (last, batch) = (plan.layers.len() - 1, train.batch);
         for number in 0..last {
             tiles.run_forward(stream, plan, number, batch, parameters, logits)?;
@@ -404,7 +433,13 @@ impl Kernels {
             Loss { partial: train.partial_losses.view_mut(), scale, mean: train.mean, smoothing: train.smoothing };
         if !tiles.run_logits(stream, plan, parameters, loss)? {
             tiles.run_forward(stream, plan, last, batch, parameters, logits)?;
-            self.loss(stream, logits, train, source, tiles.loss_gradient(), plan.layers[last].n_outputs)?;
+            let n_outputs = plan.layers[last].n_outputs;
+            match *regression {
+                None => self.loss(stream, logits, train, source, tiles.loss_gradient(), n_outputs)?,
+                Some(loss) => {
+                    self.regression(stream, logits, train, source, tiles.loss_gradient(), (loss, n_outputs))?
+                }
+            }
         }
         for number in (1..=last).rev() {
             tiles.run_backward(stream, plan, number, parameters)?;
@@ -445,6 +480,31 @@ impl Kernels {
                 *smoothing,
             );
             stream.run_unchecked(&self.set.mlp_layers_loss_gradient, arguments)
+        }
+    }
+
+    /// Loss and gradient of the outputs of a regression.
+    fn regression(
+        &self,
+        stream: &Stream,
+        outputs: &Buffer<f32>,
+        train: &mut TrainArrays,
+        source: Source<'_>,
+        Written { single, short }: Written<'_>,
+        (Regression { delta, factor }, n_outputs): (Regression, u32),
+    ) -> Result<()> {
+        let (samples, order) = source.samples();
+        let TrainArrays { partial_losses, control, mean, scaled, n, batch, .. } = train;
+        let step = control.view();
+        let scale = if *scaled { step } else { In::none() };
+        let rows = RowsArgs { order, step, n: *n, batch: *batch, first: 0, base: 0 };
+        let targets = &samples.targets;
+        let mean = u32::from(*mean);
+        // SAFETY: the targets are there for every sample that the order names.
+        unsafe {
+            let arguments =
+                (outputs, single, targets, partial_losses, scale, short, rows, n_outputs, mean, delta, factor);
+            stream.run_unchecked(&self.set.mlp_layers_regression_gradient, arguments)
         }
     }
 
@@ -533,11 +593,16 @@ impl Kernels {
         let rows = Self::rows_of(network, samples, from, n)?;
         let n_classes = network.plan.layers.last().map_or(0, |layer| layer.n_outputs);
         self.forward(stream, network, samples, rows())?;
+        let Findings { classes, losses } = findings;
         // SAFETY: labels were checked when the set was loaded; the rows have no order and no step.
         unsafe {
-            let Findings { classes, losses } = findings;
-            let arguments = (&network.logits, &samples.labels, classes, losses, rows(), n_classes);
-            stream.run_unchecked(&self.set.mlp_layers_classify, arguments)?;
+            if let Some(Regression { delta, factor }) = network.regression {
+                let arguments = (&network.logits, &samples.targets, losses, rows(), n_classes, delta, factor);
+                stream.run_unchecked(&self.set.mlp_layers_regression_losses, arguments)?;
+            } else {
+                let arguments = (&network.logits, &samples.labels, classes, losses, rows(), n_classes);
+                stream.run_unchecked(&self.set.mlp_layers_classify, arguments)?;
+            }
         }
         for (number, active) in network.active.iter_mut().enumerate() {
             let n_units = network.plan.layers[number].n_outputs;

@@ -17,10 +17,10 @@ use warpplay_gpu::mlp::shuffle;
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
 use crate::mlp::evaluation::Classified;
-use crate::mlp::options::{Activation, Engine, MAX_CLASSES, Optimizer, Options, Precision, Reduction, Residence};
+use crate::mlp::options::{Activation, Engine, Loss, MAX_CLASSES, Optimizer, Options, Precision, Reduction, Residence};
 use crate::mlp::state::TrainState;
 use crate::{Buffer, Device, Error, Graph, Memory, Result, Stream};
-use kernels::{Course, Findings, Kernels, NetworkArrays, Order, Samples, Source, TrainArrays};
+use kernels::{Course, Findings, Kernels, NetworkArrays, Order, Regression, Samples, Source, TrainArrays};
 use numbers::Numbers;
 use plan::Plan;
 use staging::Staging;
@@ -45,14 +45,16 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
     let (plan, capacity) = plan_of(&options, &sizes, train.as_deref())?;
     let n_train = train.as_ref().map(|set| sample_count(set)).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
-    let mut network = NetworkArrays::new(&stream, plan, numbers, capacity, curve(options.activation))?;
+    let n_outputs = sizes[sizes.len() - 1];
+    let (of, loss) = (curve(options.activation), regression(options.loss, n_outputs));
+    let mut network = NetworkArrays::new(&stream, plan, numbers, capacity, of, loss)?;
     if n_train.is_some() {
         network.train(&stream, batch)?;
     }
     let kept = stream.alloc(network.plan.n_values)?;
     let staging = match options.stream {
         Residence::Device => None,
-        Residence::Host => Some(Staging::new(&stream, sizes[0], network.capacity)?),
+        Residence::Host => Some(Staging::new(&stream, sizes[0], loss.map(|_| n_outputs), network.capacity)?),
     };
     let training = match n_train {
         Some(n) => Some(Training::new(&stream, &network.plan, &options, batch, n)?),
@@ -90,7 +92,8 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
     let trained = (n_train > 0).then_some(batch as u32);
     let logits = plan.layers.last().map_or(0, |layer| u64::from(layer.line()) * u64::from(capacity));
     let layers = 4 * logits + Tiles::bytes(&plan, numbers, capacity, trained, curve(options.activation));
-    let sample = u64::from(image_stride(sizes[0])) + 1;
+    let answer = if options.loss.is_regression() { 4 * u64::from(sizes[sizes.len() - 1]) } else { 1 };
+    let sample = u64::from(image_stride(sizes[0])) + answer;
     let held = 2 * sample * u64::from(capacity);
     let memory = Memory::default().on_device("weights", 4 * copies * plan.n_values as u64).on_device("layers", layers);
     let memory = match n_train as u64 {
@@ -126,6 +129,16 @@ const fn curve(activation: Activation) -> Option<u32> {
         Activation::Tanh => Some(activate::kind::TANH),
         Activation::Sigmoid => Some(activate::kind::SIGMOID),
         Activation::Gelu => Some(activate::kind::GELU),
+    }
+}
+
+/// The kernels' form of a loss; `None` for cross-entropy.
+fn regression(loss: Loss, n_outputs: u32) -> Option<Regression> {
+    let n = n_outputs as f32;
+    match loss {
+        Loss::CrossEntropy => None,
+        Loss::MeanSquaredError => Some(Regression { delta: f32::INFINITY, factor: 2.0 / n }),
+        Loss::Huber => Some(Regression { delta: 1.0, factor: 1.0 / n }),
     }
 }
 
@@ -365,8 +378,9 @@ impl Train for LayersEngine {
         let resident = match self.staging {
             Some(_) => None,
             None => {
-                let mut samples = Samples::new(&self.stream, set.n_inputs(), n)?;
-                samples.write(&self.stream, set.images(), set.labels())?;
+                let n_targets = set.targets().map(|_| set.n_classes());
+                let mut samples = Samples::new(&self.stream, set.n_inputs(), n_targets, n)?;
+                samples.write(&self.stream, set.images(), set.labels(), set.targets().unwrap_or_default())?;
                 Some((samples, Findings::new(&self.stream, n)?))
             }
         };
@@ -395,7 +409,9 @@ impl Train for LayersEngine {
                     Self::stage(staging, stream, set, from, here)?;
                     let Staging { slots, findings, .. } = staging;
                     kernels.classify(stream, network, &slots[0].samples, findings, 0, here)?;
-                    found.classes.extend_from_slice(&stream.read(&findings.classes)?[..here as usize]);
+                    if network.regression.is_none() {
+                        found.classes.extend_from_slice(&stream.read(&findings.classes)?[..here as usize]);
+                    }
                     losses.extend_from_slice(&stream.read(&findings.losses)?[..here as usize]);
                 }
                 (None, None) => return Err(no_training()),
@@ -403,7 +419,9 @@ impl Train for LayersEngine {
             from += here;
         }
         if let Some((_, findings)) = resident {
-            found.classes = stream.read(&findings.classes)?;
+            if network.regression.is_none() {
+                found.classes = stream.read(&findings.classes)?;
+            }
             losses = stream.read(&findings.losses)?;
         }
         found.loss_sum = losses.iter().map(|&loss| f64::from(loss)).sum();
@@ -429,8 +447,8 @@ impl Train for LayersEngine {
         let mut logits = Vec::with_capacity(images.len() / n_inputs * n_classes);
         for images in images.chunks(network.capacity as usize * n_inputs) {
             let n = (images.len() / n_inputs) as u32;
-            let mut samples = Samples::new(stream, n_inputs as u32, n)?;
-            samples.write(stream, images, &vec![0; n as usize])?;
+            let mut samples = Samples::new(stream, n_inputs as u32, None, n)?;
+            samples.write(stream, images, &vec![0; n as usize], &[])?;
             kernels.logits(stream, network, &samples, 0, n)?;
             let mut lines = vec![0.0; n as usize * line_length(n_classes as u32) as usize];
             stream.read_into(&network.logits, 0, &mut lines)?;

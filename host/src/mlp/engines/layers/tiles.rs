@@ -298,8 +298,8 @@ impl Tiles {
         Ok(Some((logits, maps)))
     }
 
-    /// Prepares the training with batches of `batch` samples.
-    pub fn train(&mut self, stream: &Stream, plan: &Plan, batch: u32) -> Result<()> {
+    /// Prepares the training with batches of `batch` samples; `classifies` where the loss is cross-entropy, which the last product may compute.
+    pub fn train(&mut self, stream: &Stream, plan: &Plan, batch: u32, classifies: bool) -> Result<()> {
         let (numbers, parts) = (self.numbers, self.numbers.parts);
         let of_outputs = |layer| numbers.output_line(layer) as usize * batch as usize * parts as usize;
         let gradients: Vec<Held> =
@@ -345,7 +345,7 @@ impl Tiles {
             }
         };
         let forward = self.forward(stream, plan, batch)?;
-        let logits = self.logits(stream, plan, &forward)?;
+        let logits = if classifies { self.logits(stream, plan, &forward)? } else { None };
         let classes = stream.alloc(batch as usize + 1)?;
         if let Some(Curve { slopes, .. }) = &mut self.curve {
             let hidden = &plan.layers[..plan.layers.len() - 1];
