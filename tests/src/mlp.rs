@@ -188,9 +188,17 @@ impl Renumbered {
         let images = set.images().chunks_exact(n).flat_map(|image| self.orders[0].iter().map(|&at| image[at]));
         let (labels, source) = (set.labels().to_vec(), "renumbered");
         let (images, cols, n_answers) = (images.collect(), n as u32, set.n_classes());
-        let renumbered = match set.targets() {
-            Some(targets) => Dataset::with_targets(images, targets.to_vec(), 1, cols, n_answers, source),
-            None => Dataset::new(images, labels, 1, cols, n_answers, source),
+        let features = set.features().map(|features| {
+            let samples = features.chunks_exact(n);
+            samples.flat_map(|sample| self.orders[0].iter().map(|&at| sample[at])).collect()
+        });
+        let renumbered = match (features, set.targets().map(<[f32]>::to_vec)) {
+            (None, Some(targets)) => Dataset::with_targets(images, targets, 1, cols, n_answers, source),
+            (None, None) => Dataset::new(images, labels, 1, cols, n_answers, source),
+            (Some(features), Some(targets)) => {
+                Dataset::of_features_with_targets(features, targets, cols, n_answers, source)
+            }
+            (Some(features), None) => Dataset::of_features(features, labels, cols, n_answers, source),
         };
         Arc::new(renumbered.expect("the same sizes"))
     }

@@ -167,6 +167,10 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "ROWSxCOLS", requires = "save_onnx", value_parser = image_size)]
     pub image_size: Option<(u32, u32)>,
 
+    /// The network takes features in f32 [n, features], not images of bytes, in --save-onnx
+    #[arg(long, requires = "save_onnx", conflicts_with = "image_size")]
+    pub features: bool,
+
     /// Give probabilities beside the logits in --save-onnx
     #[arg(long, requires = "save_onnx")]
     pub softmax: bool,

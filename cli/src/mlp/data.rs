@@ -25,6 +25,15 @@ pub enum Header {
     No,
 }
 
+/// What numbers in place of pixels are.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Features {
+    /// As they are
+    Raw,
+    /// Less the mean, by the standard deviation, each over the training set
+    Standardised,
+}
+
 /// Where images and labels come from.
 #[derive(clap::Args, Clone, Debug)]
 pub struct DataFlags {
@@ -56,6 +65,10 @@ pub struct DataFlags {
     #[arg(long, value_name = "WHETHER", value_enum, default_value_t, conflicts_with = "data")]
     pub header: Header,
 
+    /// Numbers in place of pixels: columns of CSV files, or .npy files of floating-point numbers [n, features], as they are or standardised
+    #[arg(long, value_name = "HOW", value_enum, conflicts_with = "data")]
+    pub features: Option<Features>,
+
     /// Number of drawn training digits, without data
     #[arg(long, value_name = "N", default_value_t = 6000, conflicts_with = "data", allow_negative_numbers = true)]
     pub drawn: usize,
@@ -76,8 +89,12 @@ impl DataFlags {
             (Some(folder), _) => Dataset::load_dir(folder),
             (None, Some(_)) => {
                 let train = self.file(Split::Train, None, loss)?;
-                let n_classes = train.n_classes();
-                Ok((train, self.file(Split::Test, Some(n_classes), loss)?))
+                let test = self.file(Split::Test, Some(train.n_classes()), loss)?;
+                if self.features != Some(Features::Standardised) {
+                    return Ok((train, test));
+                }
+                let scaling = train.scaling()?;
+                Ok((train.scaled(&scaling)?, test.scaled(&scaling)?))
             }
             (None, None) => Ok((self.digits(Split::Train)?, self.digits(Split::Test)?)),
         })?;
@@ -100,7 +117,15 @@ impl DataFlags {
         }
         let set = common::without_results(|| match &self.data {
             Some(folder) => Dataset::load_split(folder, split, Some(n_classes)),
-            None if wanted.is_some() => self.file(split, Some(n_classes), loss),
+            None if wanted.is_some() => {
+                let set = self.file(split, Some(n_classes), loss)?;
+                match self.features {
+                    Some(Features::Standardised) => {
+                        set.scaled(&self.file(Split::Train, Some(n_classes), loss)?.scaling()?)
+                    }
+                    _ => Ok(set),
+                }
+            }
             None => self.digits(split),
         })?;
         Ok(Arc::new(set))
@@ -122,6 +147,14 @@ impl DataFlags {
         if loss.is_regression() && self.train_set.is_none() && self.test_set.is_none() {
             let text = format!("--loss {loss} needs samples with targets, named by --train-set and --test-set");
             return Err(Usage(text).into());
+        }
+        if self.features.is_some() && self.train_set.is_none() && self.test_set.is_none() {
+            return Err(Usage("--features is only for files, named by --train-set or --test-set".into()).into());
+        }
+        if self.features == Some(Features::Standardised) && self.train_set.is_none() {
+            return Err(
+                Usage("--features standardised needs --train-set, whose means and deviations it takes".into()).into()
+            );
         }
         let pairs = [("train", &self.train_labels, &self.train_set), ("test", &self.test_labels, &self.test_set)];
         if let Some((name, ..)) = pairs.iter().find(|(_, labels, set)| labels.is_some() && set.is_none()) {
@@ -147,9 +180,11 @@ impl DataFlags {
         };
         let set = set.as_deref().unwrap_or(Path::new(""));
         if let Some(labels) = labels {
-            return match loss.is_regression() {
-                true => Dataset::load_with_targets(set, labels),
-                false => Dataset::load(set, labels, n_classes),
+            return match (self.features.is_some(), loss.is_regression()) {
+                (false, false) => Dataset::load(set, labels, n_classes),
+                (false, true) => Dataset::load_with_targets(set, labels),
+                (true, false) => Dataset::load_features(set, labels, n_classes),
+                (true, true) => Dataset::load_features_with_targets(set, labels),
             };
         }
         let header = match self.header {
@@ -158,9 +193,11 @@ impl DataFlags {
             Header::No => Some(false),
         };
         let format = CsvFormat { label: self.label_column.clone(), header, image_size: None };
-        match loss.is_regression() {
-            true => Dataset::load_csv_with_targets(set, &format),
-            false => Dataset::load_csv(set, &format, n_classes),
+        match (self.features.is_some(), loss.is_regression()) {
+            (false, false) => Dataset::load_csv(set, &format, n_classes),
+            (false, true) => Dataset::load_csv_with_targets(set, &format),
+            (true, false) => Dataset::load_csv_features(set, &format, n_classes),
+            (true, true) => Dataset::load_csv_features_with_targets(set, &format),
         }
     }
 

@@ -47,10 +47,11 @@ impl ClassifyFlags {
     }
 
     /// Device, network and classifier.
-    pub fn open(&self, device: &str, options: Options) -> Result<(Device, Network, Classifier)> {
+    pub fn open(&self, device: &str, options: Options, features: bool) -> Result<(Device, Network, Classifier)> {
         let network = load(&self.weights, self.activation)?;
         let device = Device::parse(device)?;
-        let classifier = Classifier::builder(&network).options(options).threads(self.threads.threads).build(&device)?;
+        let builder = Classifier::builder(&network).options(options).features(features).threads(self.threads.threads);
+        let classifier = builder.build(&device)?;
         Ok((device, network, classifier))
     }
 }
@@ -75,7 +76,8 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     let json = args.output.json_file()?;
     let options = args.options()?;
     let loss = options.loss;
-    let (_, network, mut classifier) = args.classify.open(&args.device.device, options)?;
+    let (_, network, mut classifier) =
+        args.classify.open(&args.device.device, options, args.data.features.is_some())?;
     let sizes = network.sizes();
     let split = if args.on_training_set { Split::Train } else { Split::Test };
     let n_classes = sizes[sizes.len() - 1];

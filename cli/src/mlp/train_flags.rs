@@ -203,6 +203,9 @@ impl TrainFlags {
                 let text = format!("--held-out is a share or a number of samples with --loss {}", options.loss);
                 Err(Usage(text).into())
             }
+            Some(HeldOut::Path(_)) if train.features().is_some() => {
+                Err(Usage("--held-out is a share or a number of samples with --features".into()).into())
+            }
             Some(HeldOut::Path(folder)) => {
                 options.held_out = 0;
                 let load = || Dataset::load_split(folder, Split::Test, Some(train.n_classes()));

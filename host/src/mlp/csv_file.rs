@@ -67,10 +67,40 @@ pub(super) fn read_targets(path: &Path, format: &CsvFormat) -> Result<(Images, V
     open(path, format, |input| {
         let (mut pixels, mut targets) = (Vec::new(), Vec::new());
         let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
-            true => number(field).map(|target| targets.push(target)).ok_or_else(|| ("the target", NUMBER.into())),
-            false => byte(field).map(|pixel| pixels.push(pixel)).ok_or_else(|| ("the pixel", PIXEL.into())),
+            true => take_number("the target", field, &mut targets),
+            false => take_pixel(field, &mut pixels),
         })?;
         Ok((Images { rows, cols, pixels }, targets))
+    })
+}
+
+/// Reads a file: the number of features, the features of all samples, and a label of each below `n_classes`.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_features(path: &Path, format: &CsvFormat, n_classes: u32) -> Result<(u32, Vec<f32>, Vec<u8>)> {
+    open(path, format, |input| {
+        let (mut features, mut labels) = (Vec::new(), Vec::new());
+        let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
+            true => take_label(field, n_classes, &mut labels),
+            false => take_number("the feature", field, &mut features),
+        })?;
+        Ok((rows * cols, features, labels))
+    })
+}
+
+/// Reads a file: the number of features, the features of all samples, and a target of each.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_features_and_targets(path: &Path, format: &CsvFormat) -> Result<(u32, Vec<f32>, Vec<f32>)> {
+    open(path, format, |input| {
+        let (mut features, mut targets) = (Vec::new(), Vec::new());
+        let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
+            true => take_number("the target", field, &mut targets),
+            false => take_number("the feature", field, &mut features),
+        })?;
+        Ok((rows * cols, features, targets))
     })
 }
 
@@ -91,23 +121,31 @@ fn open<T>(path: &Path, format: &CsvFormat, parse: impl FnOnce(&mut dyn BufRead)
     })
 }
 
-/// What a pixel is.
-const PIXEL: &str = "a whole number of 0 to 255";
-/// What another number is.
-const NUMBER: &str = "a finite number";
+/// What a field is, and what is allowed there, where it is something else.
+type Wrong = (&'static str, String);
+
+fn take_pixel(field: &[u8], pixels: &mut Vec<u8>) -> Result<(), Wrong> {
+    pixels.push(byte(field).ok_or_else(|| ("the pixel", "a whole number of 0 to 255".into()))?);
+    Ok(())
+}
+
+fn take_label(field: &[u8], n_classes: u32, labels: &mut Vec<u8>) -> Result<(), Wrong> {
+    let label = byte(field).filter(|&label| u32::from(label) < n_classes);
+    let allowed = || format!("a whole number of 0 to {}", n_classes.saturating_sub(1));
+    labels.push(label.ok_or_else(|| ("the label", allowed()))?);
+    Ok(())
+}
+
+fn take_number(what: &'static str, field: &[u8], numbers: &mut Vec<f32>) -> Result<(), Wrong> {
+    numbers.push(number(field).ok_or_else(|| (what, "a finite number".into()))?);
+    Ok(())
+}
 
 fn parse(input: impl Read, format: &CsvFormat, n_classes: u32) -> Result<(Images, Vec<u8>), Fault> {
     let (mut pixels, mut labels) = (Vec::new(), Vec::new());
-    let (rows, cols) = parse_lines(input, format, |is_answer, field| {
-        let value = byte(field);
-        if is_answer {
-            let value = value.filter(|&label| u32::from(label) < n_classes);
-            let allowed = || format!("a whole number of 0 to {}", n_classes.saturating_sub(1));
-            labels.push(value.ok_or_else(|| ("the label", allowed()))?);
-        } else {
-            pixels.push(value.ok_or_else(|| ("the pixel", PIXEL.to_string()))?);
-        }
-        Ok(())
+    let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
+        true => take_label(field, n_classes, &mut labels),
+        false => take_pixel(field, &mut pixels),
     })?;
     Ok((Images { rows, cols, pixels }, labels))
 }
@@ -116,7 +154,7 @@ fn parse(input: impl Read, format: &CsvFormat, n_classes: u32) -> Result<(Images
 fn parse_lines(
     input: impl Read,
     format: &CsvFormat,
-    mut take: impl FnMut(bool, &[u8]) -> Result<(), (&'static str, String)>,
+    mut take: impl FnMut(bool, &[u8]) -> Result<(), Wrong>,
 ) -> Result<(u32, u32), Fault> {
     let line_left = Rc::new(Cell::new(MAX_LINE));
     let input = Limited { input, line_left: line_left.clone(), left: MAX_BYTES, last: b'\n' };

@@ -1,6 +1,9 @@
 //! Labelled images, and images with targets.
 
+mod features;
 mod targets;
+
+pub use features::Scaling;
 
 use std::path::{Path, PathBuf};
 
@@ -70,10 +73,11 @@ impl Split {
     }
 }
 
-/// Images of one size with their labels, or, for a regression, with targets, in host memory.
+/// Images of one size, or samples of other numbers, with their labels, or, for a regression, with targets, in host memory.
 ///
 /// ```text
 /// images        [n, rows, cols] u8, row-major, 0 background to 255 ink: pixel (row, col) of image i at  (i · rows + row) · cols + col
+/// features      [n, n_inputs] f32 in their place, finite
 /// labels        [n] u8, below n_classes
 /// targets       [n, n_targets] f32 in their place, finite
 /// their files   (IDX, all u32 big-endian; plain or gzip)
@@ -83,7 +87,10 @@ impl Split {
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct Dataset {
+    /// Empty where there are features.
     images: Vec<u8>,
+    /// `[n, cols]`, and `rows` is 1; empty where there are images.
+    features: Vec<f32>,
     /// Empty where there are targets.
     labels: Vec<u8>,
     /// `[n, n_classes]`; empty where there are labels.
@@ -114,7 +121,8 @@ impl Dataset {
         if let Some(label) = labels.iter().find(|&&label| u32::from(label) >= n_classes) {
             return Err(Error::option("label", label, format!("below {n_classes}")));
         }
-        Ok(Self { images, labels, targets: Vec::new(), rows, cols, n_classes, source: source.into() })
+        let (features, targets) = (Vec::new(), Vec::new());
+        Ok(Self { images, features, labels, targets, rows, cols, n_classes, source: source.into() })
     }
 
     /// Number of images.
@@ -123,7 +131,7 @@ impl Dataset {
         if self.targets.is_empty() { self.labels.len() } else { self.targets.len() / self.n_classes as usize }
     }
 
-    /// Bytes of an image.
+    /// Bytes of an image, or features of a sample.
     pub fn n_inputs(&self) -> u32 {
         self.rows * self.cols
     }
@@ -138,12 +146,12 @@ impl Dataset {
         self.n_classes
     }
 
-    /// All images, `[n, rows, cols]`.
+    /// All images, `[n, rows, cols]`; none where there are features.
     pub fn images(&self) -> &[u8] {
         &self.images
     }
 
-    /// One image; `None` if the index is too large.
+    /// One image; `None` if the index is too large, or there are features.
     pub fn image(&self, sample: usize) -> Option<&[u8]> {
         self.images.chunks_exact(self.n_inputs() as usize).nth(sample)
     }
@@ -171,8 +179,8 @@ impl Dataset {
         }
         sum.add(&self.images);
         sum.add(&self.labels);
-        for target in &self.targets {
-            sum.add(&target.to_le_bytes());
+        for number in self.targets.iter().chain(&self.features) {
+            sum.add(&number.to_le_bytes());
         }
         sum.value()
     }
@@ -287,10 +295,13 @@ impl Dataset {
     /// Writes the two plain files of a split into an existing folder.
     ///
     /// # Errors
-    /// [`Error::File`] if one cannot be written; an existing file of that name is then unchanged. [`Error::Shape`] for a set with targets, which these files do not hold.
+    /// [`Error::File`] if one cannot be written; an existing file of that name is then unchanged. [`Error::Shape`] for a set with targets or features, which these files do not hold.
     pub fn save(&self, folder: impl AsRef<Path>, split: Split) -> Result<()> {
         if self.targets().is_some() {
             return Err(Error::shape(self.source(), "labels, as IDX files hold", "targets"));
+        }
+        if self.features().is_some() {
+            return Err(Error::shape(self.source(), "images, as IDX files hold", "features"));
         }
         let path = |kind: &str| folder.as_ref().join(format!("{}-{kind}-ubyte", split.prefix()));
         let (images, labels) = (path("images-idx3"), path("labels-idx1"));
@@ -310,20 +321,27 @@ impl Dataset {
             return Err(Error::option("held_out", n, format!("1 to {}, below the samples of the set", self.len() - 1)));
         }
         let at = self.len() - n;
-        let (first, last) = self.images.split_at(at * self.n_inputs() as usize);
-        let (labels, targets) = if self.targets.is_empty() { (at, 0) } else { (0, at * self.n_classes as usize) };
-        let (labels, targets) = (self.labels.split_at(labels), self.targets.split_at(targets));
-        let part = |images: &[u8], labels: &[u8], targets: &[f32], name: &str| Self {
-            images: images.to_vec(),
-            labels: labels.to_vec(),
-            targets: targets.to_vec(),
+        let (images, features) =
+            (of_parts(&self.images, at, self.n_inputs()), of_parts(&self.features, at, self.n_inputs()));
+        let (labels, targets) = (of_parts(&self.labels, at, 1), of_parts(&self.targets, at, self.n_classes));
+        let [first, last] = [(0, "training part"), (1, "validation part")].map(|(part, name)| Self {
+            images: images[part].to_vec(),
+            features: features[part].to_vec(),
+            labels: labels[part].to_vec(),
+            targets: targets[part].to_vec(),
             rows: self.rows,
             cols: self.cols,
             n_classes: self.n_classes,
             source: format!("{} ({name})", self.source),
-        };
-        Ok((part(first, labels.0, targets.0, "training part"), part(last, labels.1, targets.1, "validation part")))
+        });
+        Ok((first, last))
     }
+}
+
+/// The values of the first `at` samples, `width` each, and of the others; what a set does not have has none in both.
+fn of_parts<T>(values: &[T], at: usize, width: u32) -> [&[T]; 2] {
+    let (first, last) = values.split_at((at * width as usize).min(values.len()));
+    [first, last]
 }
 
 /// Checks that so many bytes are `n` images of this size, at least one.

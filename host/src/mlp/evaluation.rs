@@ -68,20 +68,25 @@ impl Dataset {
     /// Checks that images and labels fit a network of these widths, the inputs first, the classes last.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the images have another size than the inputs, a label is beyond the classes, or there are targets in place of labels.
+    /// [`Error::Shape`] if the images have another size than the inputs, a label is beyond the classes, or there are targets in place of labels, or features in place of images.
     pub fn expect_fits(&self, sizes: &[u32]) -> Result<()> {
         if self.targets().is_some() {
             return Err(Error::shape(self.source(), "samples with labels", "targets"));
         }
-        self.expect_for(sizes, Loss::CrossEntropy)
+        self.expect_for(sizes, Loss::CrossEntropy, false)
     }
 
-    /// Checks that the set fits a network of these widths, and has what a loss compares its outputs with.
+    /// Checks that the set fits a network of these widths, has features or images, as is said, and has what a loss compares outputs with.
     ///
     /// # Errors
-    /// As [`expect_fits`](Self::expect_fits); [`Error::Option`] if it has labels and the loss takes targets, or the reverse.
-    pub(super) fn expect_for(&self, sizes: &[u32], loss: Loss) -> Result<()> {
+    /// As [`expect_fits`](Self::expect_fits); [`Error::Shape`] for images in place of features, or the reverse; [`Error::Option`] if it has labels and the loss takes targets, or the reverse.
+    pub(super) fn expect_for(&self, sizes: &[u32], loss: Loss, features: bool) -> Result<()> {
         self.expect_loss(loss)?;
+        if self.features().is_some() != features {
+            let [images, numbers] = ["images of bytes", "features in f32"];
+            let [expected, got] = if features { [numbers, images] } else { [images, numbers] };
+            return Err(Error::shape(self.source(), expected, got));
+        }
         let (&[first, ..], &[.., last]) = (sizes, sizes) else {
             return Err(Error::shape("widths of the layers", "1 or more", 0));
         };

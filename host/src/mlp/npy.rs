@@ -190,6 +190,36 @@ pub(super) fn read_targets(mut source: Source<'_>) -> Result<(Vec<f32>, u32)> {
     }
 }
 
+/// Reads a file of features, `[n, n_features]` floating-point numbers, finite in single precision, of more dimensions the last ones as one; returns them and their number for a sample.
+///
+/// # Errors
+/// As [`read_images`].
+pub(super) fn read_features(mut source: Source<'_>) -> Result<(Vec<f32>, u32)> {
+    let header = header(&mut source)?;
+    let shape = header.shape_text();
+    let n_features = match &header.shape[..] {
+        [_, rest @ ..] if !rest.is_empty() && !header.shape.contains(&0) => {
+            let product = rest.iter().fold(1, |all: u128, &n| all.saturating_mul(n.into()));
+            u32::try_from(product).ok()
+        }
+        _ => None,
+    };
+    let n_features = n_features.ok_or_else(|| {
+        let most = u32::MAX;
+        source.wrong(format!("features have the shape {shape}, [n, n_features] is expected, of 1 to {most} features"))
+    })?;
+    let path = source.path();
+    let features = singles(source, &header, "features")?;
+    match features.iter().position(|value| !value.is_finite()) {
+        Some(at) => {
+            let (sample, number) = (at / n_features as usize, at % n_features as usize);
+            let text = format!("feature {number} of sample {sample} is {}, a finite number is expected", features[at]);
+            Err(Error::file(path, None, text))
+        }
+        None => Ok((features, n_features)),
+    }
+}
+
 /// The values of a file of floating-point numbers, rounded to single precision.
 fn singles(source: Source<'_>, header: &Header, what: &str) -> Result<Vec<f32>> {
     let (_, size, big) =

@@ -92,7 +92,7 @@ impl SweepBuilder {
         self.check()?;
         let setup = self.setup();
         if let Some(test) = &self.test {
-            test.expect_for(&setup.sizes, self.options.loss)?;
+            test.expect_for(&setup.sizes, self.options.loss, setup.features)?;
         }
         let engine = dispatch::choose(device, &setup)?;
         let memory = self.memory_needed(device)?;
@@ -170,7 +170,8 @@ impl SweepBuilder {
 
     fn setup(&self) -> Setup {
         let sizes = self.options.sizes(self.train.n_inputs(), self.train.n_classes());
-        Setup { options: self.options.clone(), sizes, train: Some(Arc::clone(&self.train)) }
+        let features = self.train.features().is_some();
+        Setup { options: self.options.clone(), sizes, features, train: Some(Arc::clone(&self.train)) }
     }
 }
 

@@ -6,6 +6,7 @@ mod cli_data;
 mod clipping;
 mod data_files;
 mod epoch;
+mod features;
 mod files;
 mod layers;
 mod memory;

@@ -14,6 +14,7 @@
 //! |---|---|
 //! | [`order`] | the epoch's order |
 //! | [`parts`] | what the products of [`tile`](crate::tile) read |
+//! | [`features`] | inputs that are numbers, not pixels |
 //! | [`single`] | the same in single precision, for GPUs before compute capability 8.0 |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
 //! | [`regression`] | losses of a regression and their gradient |
@@ -24,6 +25,7 @@
 pub mod activate;
 pub mod clip;
 pub mod control;
+pub mod features;
 pub mod loss;
 pub mod order;
 pub mod parts;
@@ -40,6 +42,7 @@ crate::kernel_set! {
     order::mlp_layers_order_rank,
     parts::mlp_layers_gather,
     single::mlp_layers_gather_single,
+    features::mlp_layers_gather_features,
     loss::mlp_layers_loss_gradient,
     loss::mlp_layers_classify,
     loss::mlp_layers_active,

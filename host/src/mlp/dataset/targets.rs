@@ -38,7 +38,8 @@ impl Dataset {
             let (sample, number) = (at / n_targets as usize, at % n_targets as usize);
             return Err(Error::shape(format!("target {number} of sample {sample}"), "a finite number", targets[at]));
         }
-        Ok(Self { images, labels: Vec::new(), targets, rows, cols, n_classes: n_targets, source: source.into() })
+        let (features, labels) = (Vec::new(), Vec::new());
+        Ok(Self { images, features, labels, targets, rows, cols, n_classes: n_targets, source: source.into() })
     }
 
     /// Reads a file of images as [`load`](Self::load), and the targets of a regression: an `.npy` file of floating-point numbers, `[n]` or `[n, n_targets]`.

@@ -160,7 +160,7 @@ impl TrainerBuilder {
         let setup = setup(options.clone(), &train);
         let sizes = setup.sizes.clone();
         for set in [&self.test, &validation].into_iter().flatten() {
-            set.expect_for(&sizes, options.loss)?;
+            set.expect_for(&sizes, options.loss, setup.features)?;
         }
         let memory = dispatch::memory_needed(device, &setup, &self.others(validation.as_ref()))?;
         let Self { test, network, resume, keep, .. } = self;
@@ -225,7 +225,7 @@ impl TrainerBuilder {
 
 fn setup(options: Options, train: &Arc<Dataset>) -> Setup {
     let sizes = options.sizes(train.n_inputs(), train.n_classes());
-    Setup { options, sizes, train: Some(Arc::clone(train)) }
+    Setup { options, sizes, features: train.features().is_some(), train: Some(Arc::clone(train)) }
 }
 
 /// Names of all options.

@@ -29,7 +29,7 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
 /// samples that are processed at once. While weights are set, read or written, the host holds further copies of weights and optimiser state: in double precision as the
 /// state of the training, and in single precision as the network or the bytes of a file.
 pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize]) -> Memory {
-    let Setup { options, sizes, train } = setup;
+    let Setup { options, sizes, train, .. } = setup;
     let number = if options.precision == Precision::F64 { 8 } else { 4 };
     let sets_of_values = 1 + if train.is_some() { options.optimizer.n_moments() as u64 } else { 0 };
     let copies = match train {
@@ -109,15 +109,67 @@ fn rounded<T: Real>(targets: &[f32]) -> impl Iterator<Item = T> + '_ {
     targets.iter().map(|&target| T::rounded(target.into()))
 }
 
-/// Inputs `[batch, n_inputs]` and targets of the samples of a batch.
-fn gathered<T: Real>(set: &Dataset, batch: &[usize]) -> (Vec<T>, Vec<T>) {
-    let (n_inputs, n_outputs) = (set.n_inputs() as usize, set.n_classes() as usize);
-    let (mut x, mut t) = (vec![T::zero(); batch.len() * n_inputs], Vec::new());
-    for (x, &sample) in x.chunks_exact_mut(n_inputs).zip(batch) {
-        reference::pieces::scale_pixels(&set.images()[sample * n_inputs..][..n_inputs], x);
-        t.extend(rounded::<T>(&set.targets().unwrap_or_default()[sample * n_outputs..][..n_outputs]));
+/// The values of the samples of a batch, `width` each.
+fn gathered<V: Copy>(values: &[V], width: u32, batch: &[usize]) -> Vec<V> {
+    let width = width as usize;
+    batch.iter().flat_map(|&sample| values[sample * width..][..width].iter().copied()).collect()
+}
+
+/// Inputs of the first layer: pixels, which are scaled, or numbers.
+#[derive(Clone, Copy)]
+enum Inputs<'a> {
+    Pixels(&'a [u8]),
+    Numbers(&'a [f32]),
+}
+
+impl<'a> Inputs<'a> {
+    fn of(set: &'a Dataset) -> Self {
+        set.features().map_or(Self::Pixels(set.images()), Self::Numbers)
     }
-    (x, t)
+
+    fn len(self) -> usize {
+        match self {
+            Self::Pixels(pixels) => pixels.len(),
+            Self::Numbers(numbers) => numbers.len(),
+        }
+    }
+
+    /// Writes those of `range` as the network takes them.
+    fn scale<T: Real>(self, range: Range<usize>, x: &mut Vec<T>) {
+        x.clear();
+        match self {
+            Self::Pixels(pixels) => {
+                x.resize(range.len(), T::zero());
+                reference::pieces::scale_pixels(&pixels[range], x);
+            }
+            Self::Numbers(numbers) => x.extend(rounded::<T>(&numbers[range])),
+        }
+    }
+}
+
+/// A step on a batch of samples that are not images with labels.
+fn step_of_numbers<T: Real>(
+    training: &mut Training<T>,
+    set: &Dataset,
+    batch: &[usize],
+    loss: Option<reference::RegressionLoss>,
+    learning_rate: f64,
+) -> f64 {
+    let (n_inputs, mut x) = (set.n_inputs(), Vec::new());
+    match set.features() {
+        Some(features) => x.extend(rounded::<T>(&gathered(features, n_inputs, batch))),
+        None => {
+            let pixels = gathered(set.images(), n_inputs, batch);
+            Inputs::Pixels(&pixels).scale(0..pixels.len(), &mut x);
+        }
+    }
+    match (loss, set.targets()) {
+        (Some(loss), Some(targets)) => {
+            let targets: Vec<T> = rounded(&gathered(targets, set.n_classes(), batch)).collect();
+            training.step_regression::<Parallel>(&x, &targets, loss, learning_rate)
+        }
+        _ => training.step_on::<Parallel>(&x, &gathered(set.labels(), 1, batch), learning_rate),
+    }
 }
 
 /// Copies values into layers of the same shapes.
@@ -148,7 +200,7 @@ fn values<T: Real>(layers: &[reference::Layer<T>]) -> Vec<LayerValues> {
 
 impl<T: Real> CpuEngine<T> {
     fn new(setup: Setup) -> Result<Self> {
-        let Setup { options, sizes, train } = setup;
+        let Setup { options, sizes, train, .. } = setup;
         let threads = Threads::pooled(options.threads)?;
         let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
         let layers = sizes.windows(2).map(|size| reference::Layer {
@@ -170,22 +222,33 @@ impl<T: Real> CpuEngine<T> {
     /// Evaluates `n` samples in parts of `evaluate_batch`, and passes each part's results to `look`, in the order of the samples.
     fn pass_parts<R: Send>(
         &self,
-        images: &[u8],
+        inputs: Inputs<'_>,
         look: impl Fn(&reference::Network<T>, Range<usize>, &mut Pass<T>) -> R + Sync,
     ) -> Vec<R> {
         let (n_inputs, network) = (self.sizes[0], &self.training.network);
         let at_once = self.options.evaluate_batch as usize;
         self.threads.run_inside(|| {
-            images
-                .par_chunks(at_once * n_inputs)
-                .enumerate()
-                .map_init(Pass::default, |pass, (part, images)| {
-                    network.forward::<Parallel>(images, pass);
-                    let first = part * at_once;
-                    look(network, first..first + images.len() / n_inputs, pass)
+            let n = inputs.len() / n_inputs;
+            (0..n.div_ceil(at_once))
+                .into_par_iter()
+                .map_init(Pass::default, |pass, part| {
+                    let samples = part * at_once..((part + 1) * at_once).min(n);
+                    inputs.scale(samples.start * n_inputs..samples.end * n_inputs, &mut pass.x);
+                    network.forward_from_x::<Parallel>(pass);
+                    look(network, samples, pass)
                 })
                 .collect()
         })
+    }
+}
+
+impl<T: Real> CpuEngine<T> {
+    /// Outputs of the last layer.
+    fn last_outputs(&self, inputs: Inputs<'_>) -> Vec<f32> {
+        let last = self.sizes.len() - 2;
+        let of_part = |pass: &mut Pass<T>| pass.z[last].iter().map(|output| output.widened() as f32).collect();
+        let parts: Vec<Vec<f32>> = self.pass_parts(inputs, |_, _, pass| of_part(pass));
+        parts.concat()
     }
 }
 
@@ -200,11 +263,8 @@ impl<T: Real> Train for CpuEngine<T> {
             let training = &mut self.training;
             training.updates = plan.updates + u64::from(step);
             let loss = self.threads.run_inside(|| match regression {
-                None => training.step::<Parallel>(images, labels, batch, learning_rate),
-                Some(loss) => {
-                    let (x, targets) = gathered(set, batch);
-                    training.step_regression::<Parallel>(&x, &targets, loss, learning_rate)
-                }
+                None if set.features().is_none() => training.step::<Parallel>(images, labels, batch, learning_rate),
+                loss => step_of_numbers(training, set, batch, loss, learning_rate),
             });
             outcome.loss_sum += loss;
             outcome.next_step = step + 1;
@@ -233,7 +293,7 @@ impl<T: Real> Train for CpuEngine<T> {
         // Only the rectifier lets units die.
         let is_alive = self.options.activation != Activation::Relu;
         let unseen: Vec<Vec<bool>> = hidden.iter().map(|&width| vec![is_alive; width]).collect();
-        let parts = self.pass_parts(set.images(), |network, samples, pass| {
+        let parts = self.pass_parts(Inputs::of(set), |network, samples, pass| {
             if let (Some(loss), Some(targets)) = (regression(self.options.loss), set.targets()) {
                 let n = set.n_classes() as usize;
                 let targets: Vec<T> = rounded(&targets[samples.start * n..samples.end * n]).collect();
@@ -263,11 +323,14 @@ impl<T: Real> Train for CpuEngine<T> {
         if !images.len().is_multiple_of(self.sizes[0]) {
             return Err(Error::shape("images", format!("a multiple of {} bytes", self.sizes[0]), images.len()));
         }
-        let last = self.sizes.len() - 2;
-        let parts = self.pass_parts(images, |_, _, pass| {
-            pass.z[last].iter().map(|logit| logit.widened() as f32).collect::<Vec<f32>>()
-        });
-        Ok(parts.concat())
+        Ok(self.last_outputs(Inputs::Pixels(images)))
+    }
+
+    fn outputs(&mut self, features: &[f32]) -> Result<Vec<f32>> {
+        if !features.len().is_multiple_of(self.sizes[0]) {
+            return Err(Error::shape("features", format!("a multiple of {}", self.sizes[0]), features.len()));
+        }
+        Ok(self.last_outputs(Inputs::Numbers(features)))
     }
 
     fn logits_on_device(&mut self, _: &Buffer<u8>) -> Result<Buffer<f32>> {

@@ -25,7 +25,7 @@ use spare::Spare;
 
 /// Checks that this engine supports `setup` on this device.
 ///
-/// Requirements: clusters of blocks (compute capability 9.0), f32, rectifiers, cross-entropy, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
+/// Requirements: clusters of blocks (compute capability 9.0), f32, rectifiers, cross-entropy, images of bytes, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
 /// most 944 (the limit of a block's shared memory), and at most 16 classes; for training also batches of at most 256 samples from a set on the device, and an epsilon of
 /// at least 1e-12 where the optimiser has one.
 ///
@@ -50,6 +50,9 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     }
     if *activation != Activation::Relu {
         return Err(Error::option("activation", activation, "relu with engine epoch"));
+    }
+    if setup.features {
+        return Err(Error::option("engine", Engine::Epoch, "auto or layers with features in f32"));
     }
     if *loss != Loss::CrossEntropy {
         return Err(Error::option("loss", loss, "cross_entropy with engine epoch"));

@@ -1,7 +1,7 @@
 //! The kernels that train layer by layer, resolved, with a safe function for each stage; and the device arrays they work on.
 
 use warpplay_gpu::mlp::layers::update::{LayerOffsets, Rate, Rule, UpdateArgs};
-use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
+use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
 use warpplay_gpu::mlp::layers::{self, clip, control, loss};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
@@ -11,6 +11,7 @@ use warpplay_gpu::tile::task::CLUSTER;
 use super::numbers::{Numbers, Outputs};
 use super::plan::{LayerPlan, Plan};
 use super::tiles::{Activate, Loss, Slope, Step, Tiles, Written};
+use crate::mlp::Dataset;
 use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
 
@@ -43,9 +44,43 @@ pub(super) struct Regression {
     pub factor: f32,
 }
 
-/// Images and labels, or targets, on the device.
+/// Samples that are padded at once, so that the host need not hold a set twice.
+const PIECE: usize = 4096;
+
+/// What samples have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    pub n_inputs: u32,
+    /// Whether inputs are features, not pixels.
+    pub features: bool,
+    /// Targets of a sample, in place of a label.
+    pub n_targets: Option<u32>,
+}
+
+impl Sample {
+    /// Those of a set.
+    pub fn of(set: &Dataset) -> Self {
+        let n_targets = set.targets().map(|_| set.n_classes());
+        Self { n_inputs: set.n_inputs(), features: set.features().is_some(), n_targets }
+    }
+
+    /// Bytes of a sample on the device.
+    pub const fn bytes(self) -> u64 {
+        let answer = match self.n_targets {
+            Some(n_targets) => 4 * n_targets as u64,
+            None => 1,
+        };
+        let inputs = if self.features { 4 * line_length(self.n_inputs) } else { image_stride(self.n_inputs) };
+        inputs as u64 + answer
+    }
+}
+
+/// Images, or features, and labels, or targets, on the device.
 pub(super) struct Samples {
+    /// Empty where there are features.
     images: Buffer<u8>,
+    /// `[n, line_length(n_inputs)]`; empty where there are images.
+    features: Buffer<f32>,
     /// Empty in a regression.
     labels: Buffer<u8>,
     /// `[n, n_targets]`; empty where there are labels.
@@ -56,13 +91,17 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    /// Takes the memory for `capacity` samples of `n_inputs` pixels, with a label or with `n_targets` targets.
-    pub fn new(stream: &Stream, n_inputs: u32, n_targets: Option<u32>, capacity: u32) -> Result<Self> {
-        let n = capacity as usize;
-        let bytes = image_stride(n_inputs) as usize * n;
+    /// Takes the memory for `capacity` samples.
+    pub fn new(stream: &Stream, sample: Sample, capacity: u32) -> Result<Self> {
+        let (Sample { n_inputs, features, n_targets }, n) = (sample, capacity as usize);
+        let (bytes, n_features) = match features {
+            true => (0, line_length(n_inputs) as usize * n),
+            false => (image_stride(n_inputs) as usize * n, 0),
+        };
+        let features = stream.alloc(n_features)?;
         let (n_labels, n_targets) = n_targets.map_or((n, 0), |n_targets| (0, n_targets as usize * n));
         let (labels, targets) = (stream.alloc(n_labels)?, stream.alloc(n_targets)?);
-        Ok(Self { images: stream.alloc(bytes)?, labels, targets, n_inputs, capacity })
+        Ok(Self { images: stream.alloc(bytes)?, features, labels, targets, n_inputs, capacity })
     }
 
     /// Images `[n, n_inputs]` that lie on the device, to be read: where they lie if their lines have the kernels' stride, else a copy. There are no labels.
@@ -81,13 +120,38 @@ impl Samples {
                 copy
             }
         };
-        Ok(Self { images, labels: stream.alloc(0)?, targets: stream.alloc(0)?, n_inputs, capacity })
+        let (features, targets) = (stream.alloc(0)?, stream.alloc(0)?);
+        Ok(Self { images, features, labels: stream.alloc(0)?, targets, n_inputs, capacity })
     }
 
     /// Those of a step.
     fn step<'a>(&'a self, rows: RowsArgs<'a>) -> Step<'a> {
         let labels = if self.labels.is_empty() { In::none() } else { self.labels.view() };
-        Step { images: self.images.view(), labels, rows }
+        Step { images: self.images.view(), features: self.features.view(), labels, rows }
+    }
+
+    /// Uploads a set to the first slots.
+    pub fn write_set(&mut self, stream: &Stream, set: &Dataset) -> Result<()> {
+        if let Some(features) = set.features() {
+            self.write_features(stream, features)?;
+        }
+        self.write(stream, set.images(), set.labels(), set.targets().unwrap_or_default())
+    }
+
+    /// Uploads features `[n, n_inputs]` to the first slots.
+    pub fn write_features(&mut self, stream: &Stream, features: &[f32]) -> Result<()> {
+        let (n_inputs, line) = (self.n_inputs as usize, line_length(self.n_inputs) as usize);
+        if n_inputs == line {
+            return stream.write(&mut self.features, 0, features);
+        }
+        for (number, piece) in features.chunks(PIECE * n_inputs).enumerate() {
+            let mut padded = vec![0.0; piece.len() / n_inputs * line];
+            for (to, from) in padded.chunks_exact_mut(line).zip(piece.chunks_exact(n_inputs)) {
+                to[..n_inputs].copy_from_slice(from);
+            }
+            stream.write(&mut self.features, number * PIECE * line, &padded)?;
+        }
+        Ok(())
     }
 
     /// Uploads images `[n, n_inputs]` and labels, or targets, to the first slots.
@@ -96,8 +160,6 @@ impl Samples {
         if n_inputs == stride {
             stream.write(&mut self.images, 0, images)?;
         } else {
-            // In pieces, so that the host need not hold a set twice.
-            const PIECE: usize = 4096;
             for (number, piece) in images.chunks(PIECE * n_inputs).enumerate() {
                 let mut padded = vec![0; piece.len() / n_inputs * stride];
                 for (to, from) in padded.chunks_exact_mut(stride).zip(piece.chunks_exact(n_inputs)) {
@@ -182,6 +244,11 @@ impl NetworkArrays {
             capacity,
             regression,
         })
+    }
+
+    /// Whether inputs are features.
+    pub const fn takes_features(&self) -> bool {
+        self.tiles.takes_features()
     }
 
     /// Prepares the training with batches of `batch` samples.
@@ -331,7 +398,7 @@ impl Kernels {
     ) -> Result<()> {
         let NetworkArrays { plan, parameters, logits, tiles, .. } = network;
         let n = rows.batch;
-        let step = Step { images: samples.images.view(), labels: In::none(), rows };
+        let step = Step { labels: In::none(), ..samples.step(rows) };
         // SAFETY: the order holds samples of the set.
         unsafe { self.gather_step(stream, plan, tiles, step)? };
         for number in 0..plan.layers.len() {
@@ -370,6 +437,16 @@ impl Kernels {
     /// # Safety
     /// The step's order holds samples of its set.
     unsafe fn gather_step(&self, stream: &Stream, plan: &Plan, tiles: &mut Tiles, step: Step<'_>) -> Result<()> {
+        if tiles.takes_features() {
+            let Step { features, labels, rows, .. } = step;
+            let n_features = plan.layers[0].n_inputs;
+            let (Written { single, short }, classes, line) = tiles.features(plan, !labels.is_none());
+            // SAFETY: the caller's promise; labels are there for all samples where their classes are asked for.
+            return unsafe {
+                let arguments = (features, labels, classes, single, short, rows, n_features, line);
+                stream.run_unchecked(&self.set.mlp_layers_gather_features, arguments)
+            };
+        }
         let (gather, single) = tiles.gather(plan, step);
         // SAFETY: the caller's promise; the images are there, and inputs of one of both kinds.
         unsafe {

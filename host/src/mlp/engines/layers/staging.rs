@@ -2,7 +2,7 @@
 
 use warpplay_gpu::mlp::layers::view::image_stride;
 
-use super::kernels::{Findings, Samples};
+use super::kernels::{Findings, Sample, Samples};
 use crate::mlp::Dataset;
 use crate::{Event, Pinned, Result, Stream};
 
@@ -29,12 +29,13 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// Allocates the memory for batches of at most `capacity` samples, with a label or with `n_targets` targets.
-    pub fn new(stream: &Stream, n_inputs: u32, n_targets: Option<u32>, capacity: u32) -> Result<Self> {
+    /// Allocates the memory for batches of at most `capacity` samples, which are images.
+    pub fn new(stream: &Stream, sample: Sample, capacity: u32) -> Result<Self> {
+        let Sample { n_inputs, n_targets, .. } = sample;
         let n_numbers = n_targets.unwrap_or(0) as usize;
         let slot = || {
             Ok::<_, crate::Error>(Slot {
-                samples: Samples::new(stream, n_inputs, n_targets, capacity)?,
+                samples: Samples::new(stream, sample, capacity)?,
                 images: stream.pinned(image_stride(n_inputs) as usize * capacity as usize)?,
                 labels: stream.pinned(if n_targets.is_none() { capacity as usize } else { 0 })?,
                 targets: stream.pinned(n_numbers * capacity as usize)?,
