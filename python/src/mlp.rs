@@ -8,8 +8,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::mlp::{
-    Activation, Classifier as LibraryClassifier, Dataset, Layer, LayerNorm, Network as LibraryNetwork, OnnxFormat,
-    Options, Prediction, Trainer as LibraryTrainer, WeightLayout,
+    Activation, Classifier as LibraryClassifier, Dataset, Layer, LayerNorm, Loss, Network as LibraryNetwork,
+    OnnxFormat, Options, Prediction, Trainer as LibraryTrainer, WeightLayout,
 };
 use warpplay::{Backend, Buffer, Device, Stream};
 
@@ -80,10 +80,10 @@ impl Network {
     }
 
     /// Writes an ONNX file, whose graph takes `images` uint8 `[n, pixels]`, or `[n, rows, columns]` if `image_size` gives these, divides them by 255, and returns `logits`
-    /// `[n, classes]` float32, and `probabilities` with `softmax`.
-    #[pyo3(signature = (path, *, image_size=None, softmax=false))]
-    fn save_onnx(&self, path: PathBuf, image_size: Option<(u32, u32)>, softmax: bool) -> PyResult<()> {
-        self.network.save_onnx(path, &OnnxFormat { image_size, softmax }).map_err(error)
+    /// `[n, classes]` float32, and `probabilities` with `softmax`. With `features` the graph takes `features` float32 `[n, features]` as they are.
+    #[pyo3(signature = (path, *, image_size=None, softmax=false, features=false))]
+    fn save_onnx(&self, path: PathBuf, image_size: Option<(u32, u32)>, softmax: bool, features: bool) -> PyResult<()> {
+        self.network.save_onnx(path, &OnnxFormat { image_size, softmax, features }).map_err(error)
     }
 
     /// For `pickle` and `copy`: layers, activation and layer norms make the network again.
@@ -125,14 +125,73 @@ impl Network {
     }
 }
 
-/// Images `[n, rows, cols]` of bytes with a label each, and the size of an image.
+/// Targets `[n]` or `[n, targets]` of samples, and their sizes.
+fn targets_of(what: &str, value: &Bound<'_, PyAny>, device: &Device) -> PyResult<(Vec<f32>, [usize; 2])> {
+    // What has no such property is refused by the copy.
+    if value.getattr("shape").and_then(|shape| shape.len()).is_ok_and(|n_dimensions| n_dimensions == 1) {
+        let Copied { values, shape: [n] } = copy_of::<f32, 1>(what, value, Some(device))?;
+        return Ok((values, [n, 1]));
+    }
+    let Copied { values, shape } = copy_of::<f32, 2>(what, value, Some(device))?;
+    Ok((values, shape))
+}
+
+/// Whether an array has numbers of single precision, which are features; images are bytes.
+fn is_single(value: &Bound<'_, PyAny>) -> bool {
+    // `float32` of numpy and JAX, `torch.float32` of PyTorch.
+    let name = value.getattr("dtype").and_then(|dtype| dtype.str()).map(|name| name.to_string()).unwrap_or_default();
+    name.rsplit('.').next() == Some("float32")
+}
+
+/// Features `[n, features]` with a label each, or what a loss takes in their place, and the size of a sample.
+fn features(
+    what: &str,
+    features: &Bound<'_, PyAny>,
+    labels: &Bound<'_, PyAny>,
+    device: &Device,
+    loss: Loss,
+) -> PyResult<(Arc<Dataset>, [usize; 2])> {
+    let features: Copied<f32, 2> = copy_of(&format!("{what}images"), features, Some(device))?;
+    let [n, width] = features.shape;
+    let expect = |found: usize, have: &str| match found == n {
+        true => Ok(()),
+        false => Err(PyValueError::new_err(format!("{n} samples and {have} {found}: those of each are expected"))),
+    };
+    let set = if loss.is_regression() {
+        let (targets, [found, n_targets]) = targets_of(&format!("{what}labels"), labels, device)?;
+        expect(found, "targets of")?;
+        Dataset::of_features_with_targets(features.values, targets, width as u32, n_targets as u32, "Python")
+    } else {
+        let labels = labels_of(&format!("{what}labels"), labels, Some(device))?;
+        expect(labels.len(), "labels of")?;
+        let n_classes = labels.iter().max().map_or(1, |&most| u32::from(most) + 1);
+        Dataset::of_features(features.values, labels, width as u32, n_classes, "Python")
+    };
+    Ok((Arc::new(set.map_err(error)?), [1, width]))
+}
+
+/// Images `[n, rows, cols]` of bytes with a label each, or what a loss takes in their place, and the size of an image; or features in place of images.
 fn dataset(
     what: &str,
     images: &Bound<'_, PyAny>,
     labels: &Bound<'_, PyAny>,
     device: &Device,
+    loss: Loss,
 ) -> PyResult<(Arc<Dataset>, [usize; 2])> {
+    if is_single(images) {
+        return features(what, images, labels, device, loss);
+    }
     let images: Copied<u8, 3> = copy_of(&format!("{what}images"), images, Some(device))?;
+    if loss.is_regression() {
+        let (targets, [n_targets_of, n_targets]) = targets_of(&format!("{what}labels"), labels, device)?;
+        let [n, rows, cols] = images.shape;
+        if n != n_targets_of {
+            let text = format!("{n} images and targets of {n_targets_of}: those of each are expected");
+            return Err(PyValueError::new_err(text));
+        }
+        let set = Dataset::with_targets(images.values, targets, rows as u32, cols as u32, n_targets as u32, "Python");
+        return Ok((Arc::new(set.map_err(error)?), [rows, cols]));
+    }
     let labels = labels_of(&format!("{what}labels"), labels, Some(device))?;
     let [n, rows, cols] = images.shape;
     if n != labels.len() {
@@ -148,8 +207,8 @@ fn dataset(
 
 /// A training on a device.
 ///
-/// * `images`: `[n, rows, columns]` uint8; `labels`: `[n]` of any integer type, classes of 0 to 255.
-/// * `test_images` `[m, rows, columns]` and `test_labels` `[m]`, together or not at all: classified after every epoch.
+/// * `images`: `[n, rows, columns]` uint8, or numbers that are taken as they are, `[n, features]` float32 (standardised ones learn best); `labels`: `[n]` of any integer type, classes of 0 to 255.
+/// * `test_images`, as `images`, and `test_labels` `[m]`, together or not at all: classified after every epoch.
 /// * Each is an array of numpy, or another object with `__dlpack__` in the host's memory or, contiguous, in that of the device: tensors of PyTorch, CuPy, JAX. A training has a copy
 ///   of its own.
 ///
@@ -158,6 +217,8 @@ fn dataset(
 /// * `hidden=[256]`: units of each hidden layer. `activation="relu"`: `relu`, `tanh`, `sigmoid` or `gelu` (by the error function) for all of them.
 /// * `layer_norm=False`: whether each hidden layer has a layer norm before its activation, with gain and shift, as PyTorch's `LayerNorm`.
 /// * `dropout=0.0`: the probability of each output of a hidden layer to be dropped in a step, as PyTorch's `Dropout`; evaluations drop nothing.
+/// * `loss="cross_entropy"`: or, for a regression, `mse` or `huber` (with delta 1), PyTorch's `MSELoss` and `HuberLoss`: then `labels` and `test_labels` are targets, float32 `[n]` or `[n, targets]`, to which the
+///   network's outputs (`logits`) are compared; reports have losses and no accuracies.
 /// * `batch=64`: samples of an update. `epochs=10`. `learning_rate=0.01`.
 /// * `optimizer="sgd"`: `sgd`, `momentum`, `nesterov`, `adam`, `adamw` or `rmsprop`, or a dictionary with this `name` and fields that are not as usual, such as
 ///   `{"name": "adam", "beta1": 0.5}`: `momentum` 0.9, `beta1` 0.9, `beta2` 0.999, `alpha` 0.99, `epsilon` 1e-8.
@@ -190,11 +251,11 @@ impl Trainer {
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
-        let (set, image) = dataset("", images, labels, &device)?;
+        let (set, image) = dataset("", images, labels, &device, options.loss)?;
         let mut builder = LibraryTrainer::builder(&set).options(options.clone());
         match (test_images, test_labels) {
             (Some(test), Some(labels)) => {
-                let (set, found) = dataset("test_", test, labels, &device)?;
+                let (set, found) = dataset("test_", test, labels, &device, options.loss)?;
                 expect_shape("a test image", &found, &image)?;
                 builder = builder.test(&set);
             }
@@ -232,6 +293,8 @@ impl Trainer {
 /// are a `warpplay.Array` there. Such images are read where they lie, must be contiguous and, but on the device `cpu`, at a multiple of 256 bytes, and must not be written
 /// meanwhile.
 ///
+/// With `features=True` inputs are not images but numbers, `[n, features]` float32, as in a training on these; arrays of other libraries are then copied, and results are in the host's memory.
+///
 /// Options are those of `Trainer`, so that those of a training can be given; `precision`, `engine`, `threads` and `evaluate_batch` matter here.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Classifier {
@@ -243,17 +306,25 @@ pub struct Classifier {
 struct Ready {
     classifier: LibraryClassifier,
     stream: Option<Stream>,
+    /// Whether inputs are features, not images.
+    features: bool,
 }
 
 #[pymethods]
 impl Classifier {
     #[new]
-    #[pyo3(signature = (network, *, device="auto", **given))]
-    fn new(py: Python<'_>, network: &Network, device: &str, given: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    #[pyo3(signature = (network, *, device="auto", features=false, **given))]
+    fn new(
+        py: Python<'_>,
+        network: &Network,
+        device: &str,
+        features: bool,
+        given: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
         let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
-        let builder = LibraryClassifier::builder(&network.network).options(options.clone());
+        let builder = LibraryClassifier::builder(&network.network).options(options.clone()).features(features);
         let classifier = py.detach(|| builder.build(&device)).map_err(error)?;
-        Ok(Self { classifier: Shared::new(Ready { classifier, stream: None }), options })
+        Ok(Self { classifier: Shared::new(Ready { classifier, stream: None, features }), options })
     }
 
     /// The options, a dictionary.
@@ -333,8 +404,20 @@ impl Classifier {
     /// Logits of images, of as many pixels as the network has inputs.
     fn logits_of(&self, py: Python<'_>, images: &Bound<'_, PyAny>) -> PyResult<Logits> {
         let mut guard = self.classifier.lend()?;
-        let Ready { classifier, stream } = &mut *guard;
+        let Ready { classifier, stream, features } = &mut *guard;
         let n_classes = classifier.n_classes() as usize;
+        if *features {
+            let is_numpy = Kind::of("features", images)? == Kind::Numpy;
+            let device = classifier.device().clone();
+            let Copied { values, shape: [n, width] } = copy_of::<f32, 2>("features", images, Some(&device))?;
+            if width != classifier.n_inputs() as usize {
+                let text = format!("samples have {width} features, the network has {} inputs", classifier.n_inputs());
+                return Err(PyValueError::new_err(text));
+            }
+            let outputs = if n == 0 { Vec::new() } else { py.detach(|| classifier.outputs(&values)).map_err(error)? };
+            let values = if is_numpy { LogitValues::Numpy(outputs) } else { LogitValues::Host(outputs) };
+            return Ok(Logits { values, n, n_classes });
+        }
         if Kind::of("images", images)? == Kind::Numpy {
             let images: Copied<u8, 3> = copy_of("images", images, None)?;
             let n = expect_images(classifier, images.shape)?;

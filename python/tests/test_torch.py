@@ -143,6 +143,34 @@ def test_layer_norms_are_pytorchs(optimizer):
         assert np.abs(shift - norm.bias.detach().numpy()).max() < 1e-5
 
 
+@pytest.mark.parametrize("loss", ["mse", "huber"])
+def test_losses_of_regressions_are_pytorchs(loss):
+    torch = peer("torch")
+    images, _ = data(64, 4)
+    # On both sides of where Huber's loss becomes linear.
+    targets = np.random.default_rng(3).uniform(-3, 3, (64, 2)).astype(np.float32)
+    trainer = Trainer(
+        images, targets, device="cpu", precision="f64", hidden=[8], loss=loss, batch=64, epochs=5, learning_rate=0.1, test_images=images, test_labels=targets
+    )
+    model = sequential(torch, trainer.network().layers).double()
+    criterion = {"mse": torch.nn.MSELoss, "huber": torch.nn.HuberLoss}[loss]()
+    theirs, losses = torch.optim.SGD(model.parameters(), lr=0.1), []
+    for _ in range(5):
+        theirs.zero_grad()
+        value = criterion(model(inputs(torch, images).double()), torch.from_numpy(targets).double())
+        losses.append(value.item())
+        value.backward()
+        theirs.step()
+    report = trainer.run()
+    # As above.
+    assert [epoch["loss"] for epoch in report["epochs"]] == pytest.approx(losses, abs=1e-6)
+    assert report["epochs"][0]["test_accuracy"] is None
+    linears = [module for module in model if isinstance(module, torch.nn.Linear)]
+    for (weights, bias), linear in zip(trainer.network().layers, linears):
+        assert np.abs(weights - linear.weight.detach().numpy().T).max() < 1e-5
+        assert np.abs(bias - linear.bias.detach().numpy()).max() < 1e-5
+
+
 @pytest.mark.parametrize("activation", ["tanh", "sigmoid", "gelu"])
 def test_activations_are_pytorchs(activation):
     torch = peer("torch")

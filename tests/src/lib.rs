@@ -41,6 +41,8 @@
 //! | `mlp/memory.rs` | a network that does not fit is not refused before anything is allocated |
 //! | `mlp/short_formats.rs` | training in tf32 or bf16 leaves its bounds on real batches |
 //! | `mlp/smoothing.rs` | training with smoothed labels differs from the plain program, evaluations are smoothed too, or what is resumed is not |
+//! | `mlp/features.rs` | training on features in f32 differs from the plain program, is not resumed, or a wrong set, file or scaling of them is accepted |
+//! | `mlp/regression.rs` | gradients of a regression's losses are wrong, an engine differs from the plain program, a function is not learnt at the rate of theory, or wrong targets are accepted |
 //! | `mlp/activations.rs` | training with another activation than the rectifier differs from the plain program, or from PyTorch's formulas, or a file forgets it |
 //! | `mlp/dropout.rs` | training with dropout differs from the plain program, does not go on where it stopped with the same units, or evaluations drop units |
 //! | `mlp/layer_norm.rs` | training with layer norm differs from the plain program, or from PyTorch's formula, does not go on where it stopped, or a file loses gains and shifts |

@@ -194,7 +194,20 @@ impl Renumbered {
         let n = set.n_inputs() as usize;
         let images = set.images().chunks_exact(n).flat_map(|image| self.orders[0].iter().map(|&at| image[at]));
         let (labels, source) = (set.labels().to_vec(), "renumbered");
-        Arc::new(Dataset::new(images.collect(), labels, 1, n as u32, set.n_classes(), source).expect("the same sizes"))
+        let (images, cols, n_answers) = (images.collect(), n as u32, set.n_classes());
+        let features = set.features().map(|features| {
+            let samples = features.chunks_exact(n);
+            samples.flat_map(|sample| self.orders[0].iter().map(|&at| sample[at])).collect()
+        });
+        let renumbered = match (features, set.targets().map(<[f32]>::to_vec)) {
+            (None, Some(targets)) => Dataset::with_targets(images, targets, 1, cols, n_answers, source),
+            (None, None) => Dataset::new(images, labels, 1, cols, n_answers, source),
+            (Some(features), Some(targets)) => {
+                Dataset::of_features_with_targets(features, targets, cols, n_answers, source)
+            }
+            (Some(features), None) => Dataset::of_features(features, labels, cols, n_answers, source),
+        };
+        Arc::new(renumbered.expect("the same sizes"))
     }
 
     /// Where the weights and biases of layer `number` come from: places in the other one's weights, then in its biases.

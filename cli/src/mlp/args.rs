@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use warpplay::mlp::{Activation, Engine, MAX_MODELS};
+use warpplay::mlp::{Activation, Engine, Loss, MAX_MODELS};
 
 use crate::common::flags::{
     CheckpointFlags, EngineFlag, JournalFlags, MovedArgs, PlotsFlag, PrecisionFlag, ThreadsFlag, TopFlag, WeightFiles,
@@ -108,6 +108,10 @@ pub struct EvaluateArgs {
     #[command(flatten)]
     pub classify: ClassifyFlags,
 
+    /// Loss: cross_entropy for labels; mse, huber for targets [default: cross_entropy]
+    #[arg(long, value_name = "NAME")]
+    pub loss: Option<Loss>,
+
     /// Evaluate on the training set instead of the test set
     #[arg(long)]
     pub on_training_set: bool,
@@ -162,6 +166,10 @@ pub struct ConvertArgs {
     /// Rows and columns of an image, for an input [n, rows, cols] of --save-onnx [default: an input [n, pixels]]
     #[arg(long, value_name = "ROWSxCOLS", requires = "save_onnx", value_parser = image_size)]
     pub image_size: Option<(u32, u32)>,
+
+    /// The network takes features in f32 [n, features], not images of bytes, in --save-onnx
+    #[arg(long, requires = "save_onnx", conflicts_with = "image_size")]
+    pub features: bool,
 
     /// Give probabilities beside the logits in --save-onnx
     #[arg(long, requires = "save_onnx")]
@@ -270,7 +278,7 @@ mod tests {
                     let options = train(&args.training)?;
                     format!("{options:?} {:?}", models(args, &options).map_err(text)?)
                 }
-                Command::Evaluate(args) => format!("{:?}", args.classify.options().map_err(|e| e.to_string())?),
+                Command::Evaluate(args) => format!("{:?}", args.options().map_err(|e| e.to_string())?),
                 Command::Predict(args) => format!("{:?}", args.classify.options().map_err(|e| e.to_string())?),
                 Command::Convert(_) | Command::Experiments(_) => return Err("no options".into()),
             })

@@ -4,8 +4,8 @@ use warpplay::mlp::{EpochReport, Report};
 
 use crate::common::plot::{Axis, Line, Panel};
 
-/// Loss and accuracy of a training.
-pub fn training(report: &Report) -> [Panel; 2] {
+/// Loss of a training, and accuracy where there is one.
+pub fn training(report: &Report) -> Vec<Panel> {
     let line = |name: &str, value: &dyn Fn(&EpochReport) -> Option<f64>| {
         let points = report.epochs.iter().filter_map(|epoch| Some([f64::from(epoch.epoch), value(epoch)?]));
         Line::new(name, points.collect())
@@ -22,8 +22,11 @@ pub fn training(report: &Report) -> [Panel; 2] {
         line("test", &|epoch| epoch.test_accuracy.map(percent)),
         line("validation", &|epoch| epoch.validation_accuracy.map(percent)),
     ];
-    [
-        Panel::lines("Loss by epoch", Axis::even("epoch"), Axis::even("mean loss of a sample"), losses),
-        Panel::lines("Samples classified right by epoch", Axis::even("epoch"), Axis::even("samples, %"), right),
-    ]
+    let mut panels =
+        vec![Panel::lines("Loss by epoch", Axis::even("epoch"), Axis::even("mean loss of a sample"), losses)];
+    if !report.options.loss.is_regression() {
+        let title = "Samples classified right by epoch";
+        panels.push(Panel::lines(title, Axis::even("epoch"), Axis::even("samples, %"), right));
+    }
+    panels
 }

@@ -47,7 +47,8 @@ fn losses(epoch: &EpochReport) -> impl Iterator<Item = f64> {
 /// As [`training`].
 pub fn evaluation(found: &Evaluation) -> Result<()> {
     let sum: u64 = found.confusion.iter().flatten().sum();
-    ensure!(sum == found.total, "check failed: the confusion matrix counts {sum} of {} samples", found.total);
+    let n_rated = found.share().map_or(0, |_| found.total);
+    ensure!(sum == n_rated, "check failed: the confusion matrix counts {sum} of {} samples", found.total);
     let diagonal: u64 = found.confusion.iter().enumerate().map(|(class, row)| row[class]).sum();
     ensure!(diagonal == found.correct, "check failed: {} are right, the diagonal says {diagonal}", found.correct);
     let accuracy = found.correct as f64 / found.total as f64;

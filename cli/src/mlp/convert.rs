@@ -29,7 +29,10 @@ pub fn run(args: &ConvertArgs) -> Result<()> {
     let json = args.output.json_file()?;
     let network = evaluate::load(&args.weights, args.activation)?;
     if let Some(path) = &args.save_onnx {
-        network.save_onnx(path, &OnnxFormat { image_size: args.image_size, softmax: args.softmax })?;
+        network.save_onnx(
+            path,
+            &OnnxFormat { image_size: args.image_size, softmax: args.softmax, features: args.features },
+        )?;
     }
     if let Some(path) = &args.save_weights {
         let layout = if args.pytorch { WeightLayout::PyTorch } else { WeightLayout::InOut };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use warpplay::Error;
-use warpplay::mlp::{CsvFormat, Dataset, Split};
+use warpplay::mlp::{CsvFormat, Dataset, Loss, Split};
 
 use crate::common::{self, Usage};
 
@@ -25,6 +25,15 @@ pub enum Header {
     No,
 }
 
+/// What numbers in place of pixels are.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Features {
+    /// As they are
+    Raw,
+    /// Less the mean, by the standard deviation, each over the training set
+    Standardised,
+}
+
 /// Where images and labels come from.
 #[derive(clap::Args, Clone, Debug)]
 pub struct DataFlags {
@@ -36,7 +45,7 @@ pub struct DataFlags {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "drawn"])]
     pub train_set: Option<PathBuf>,
 
-    /// Labels (IDX, .npy) of the images of --train-set
+    /// Labels (IDX, .npy) of the images of --train-set; with --loss mse or huber their targets, a .npy file of floating-point numbers [n] or [n, targets]
     #[arg(long, value_name = "FILE")]
     pub train_labels: Option<PathBuf>,
 
@@ -44,17 +53,21 @@ pub struct DataFlags {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "drawn_test"])]
     pub test_set: Option<PathBuf>,
 
-    /// Labels (IDX, .npy) of the images of --test-set
+    /// Labels or targets of the images of --test-set, as --train-labels
     #[arg(long, value_name = "FILE")]
     pub test_labels: Option<PathBuf>,
 
-    /// Column of a CSV file that has the labels, by its name in the header [default: the first]
+    /// Column of a CSV file that has the labels, or the targets, by its name in the header [default: the first]
     #[arg(long, value_name = "NAME", conflicts_with = "data")]
     pub label_column: Option<String>,
 
     /// Whether the first line of a CSV file is a header
     #[arg(long, value_name = "WHETHER", value_enum, default_value_t, conflicts_with = "data")]
     pub header: Header,
+
+    /// Numbers in place of pixels: columns of CSV files, or .npy files of floating-point numbers [n, features], as they are or standardised
+    #[arg(long, value_name = "HOW", value_enum, conflicts_with = "data")]
+    pub features: Option<Features>,
 
     /// Number of drawn training digits, without data
     #[arg(long, value_name = "N", default_value_t = 6000, conflicts_with = "data", allow_negative_numbers = true)]
@@ -66,18 +79,22 @@ pub struct DataFlags {
 }
 
 impl DataFlags {
-    /// Training set and test set.
-    pub fn load(&self) -> Result<(Arc<Dataset>, Arc<Dataset>)> {
-        self.expect_files()?;
+    /// Training set and test set, with the labels or targets that a loss needs.
+    pub fn load(&self, loss: Loss) -> Result<(Arc<Dataset>, Arc<Dataset>)> {
+        self.expect_files(loss)?;
         if self.train_set.is_some() != self.test_set.is_some() {
             return Err(Usage("--train-set and --test-set are given together".into()).into());
         }
         let (train, test) = common::without_results(|| match (&self.data, &self.train_set) {
             (Some(folder), _) => Dataset::load_dir(folder),
             (None, Some(_)) => {
-                let train = self.file(Split::Train, None)?;
-                let n_classes = train.n_classes();
-                Ok((train, self.file(Split::Test, Some(n_classes))?))
+                let train = self.file(Split::Train, None, loss)?;
+                let test = self.file(Split::Test, Some(train.n_classes()), loss)?;
+                if self.features != Some(Features::Standardised) {
+                    return Ok((train, test));
+                }
+                let scaling = train.scaling()?;
+                Ok((train.scaled(&scaling)?, test.scaled(&scaling)?))
             }
             (None, None) => Ok((self.digits(Split::Train)?, self.digits(Split::Test)?)),
         })?;
@@ -85,8 +102,8 @@ impl DataFlags {
     }
 
     /// One of the two, for a network of this many classes.
-    pub fn load_split(&self, split: Split, n_classes: u32) -> Result<Arc<Dataset>> {
-        self.expect_files()?;
+    pub fn load_split(&self, split: Split, n_classes: u32, loss: Loss) -> Result<Arc<Dataset>> {
+        self.expect_files(loss)?;
         let (wanted, other) = match split {
             Split::Train => (&self.train_set, &self.test_set),
             Split::Test => (&self.test_set, &self.train_set),
@@ -100,7 +117,15 @@ impl DataFlags {
         }
         let set = common::without_results(|| match &self.data {
             Some(folder) => Dataset::load_split(folder, split, Some(n_classes)),
-            None if wanted.is_some() => self.file(split, Some(n_classes)),
+            None if wanted.is_some() => {
+                let set = self.file(split, Some(n_classes), loss)?;
+                match self.features {
+                    Some(Features::Standardised) => {
+                        set.scaled(&self.file(Split::Train, Some(n_classes), loss)?.scaling()?)
+                    }
+                    _ => Ok(set),
+                }
+            }
             None => self.digits(split),
         })?;
         Ok(Arc::new(set))
@@ -117,8 +142,20 @@ impl DataFlags {
         ]
     }
 
-    /// Labels need images, and the flags of CSV files need a CSV file.
-    fn expect_files(&self) -> Result<()> {
+    /// Labels need images, targets need files, and the flags of CSV files need a CSV file.
+    fn expect_files(&self, loss: Loss) -> Result<()> {
+        if loss.is_regression() && self.train_set.is_none() && self.test_set.is_none() {
+            let text = format!("--loss {loss} needs samples with targets, named by --train-set and --test-set");
+            return Err(Usage(text).into());
+        }
+        if self.features.is_some() && self.train_set.is_none() && self.test_set.is_none() {
+            return Err(Usage("--features is only for files, named by --train-set or --test-set".into()).into());
+        }
+        if self.features == Some(Features::Standardised) && self.train_set.is_none() {
+            return Err(
+                Usage("--features standardised needs --train-set, whose means and deviations it takes".into()).into()
+            );
+        }
         let pairs = [("train", &self.train_labels, &self.train_set), ("test", &self.test_labels, &self.test_set)];
         if let Some((name, ..)) = pairs.iter().find(|(_, labels, set)| labels.is_some() && set.is_none()) {
             return Err(Usage(format!("--{name}-labels is only for the images of --{name}-set")).into());
@@ -136,14 +173,19 @@ impl DataFlags {
     }
 
     /// One of the sets that are named by their files.
-    fn file(&self, split: Split, n_classes: Option<u32>) -> warpplay::Result<Dataset> {
+    fn file(&self, split: Split, n_classes: Option<u32>, loss: Loss) -> warpplay::Result<Dataset> {
         let (set, labels) = match split {
             Split::Train => (&self.train_set, &self.train_labels),
             Split::Test => (&self.test_set, &self.test_labels),
         };
         let set = set.as_deref().unwrap_or(Path::new(""));
         if let Some(labels) = labels {
-            return Dataset::load(set, labels, n_classes);
+            return match (self.features.is_some(), loss.is_regression()) {
+                (false, false) => Dataset::load(set, labels, n_classes),
+                (false, true) => Dataset::load_with_targets(set, labels),
+                (true, false) => Dataset::load_features(set, labels, n_classes),
+                (true, true) => Dataset::load_features_with_targets(set, labels),
+            };
         }
         let header = match self.header {
             Header::Auto => None,
@@ -151,7 +193,12 @@ impl DataFlags {
             Header::No => Some(false),
         };
         let format = CsvFormat { label: self.label_column.clone(), header, image_size: None };
-        Dataset::load_csv(set, &format, n_classes)
+        match (self.features.is_some(), loss.is_regression()) {
+            (false, false) => Dataset::load_csv(set, &format, n_classes),
+            (false, true) => Dataset::load_csv_with_targets(set, &format),
+            (true, false) => Dataset::load_csv_features(set, &format, n_classes),
+            (true, true) => Dataset::load_csv_features_with_targets(set, &format),
+        }
     }
 
     /// The drawn digits of one of the two; an error about their number names the flag.

@@ -47,12 +47,23 @@ impl ClassifyFlags {
     }
 
     /// Device, network and classifier.
-    pub fn open(&self, device: &str) -> Result<(Device, Network, Classifier)> {
-        let options = self.options()?;
+    pub fn open(&self, device: &str, options: Options, features: bool) -> Result<(Device, Network, Classifier)> {
         let network = load(&self.weights, self.activation)?;
         let device = Device::parse(device)?;
-        let classifier = Classifier::builder(&network).options(options).threads(self.threads.threads).build(&device)?;
+        let builder = Classifier::builder(&network).options(options).features(features).threads(self.threads.threads);
+        let classifier = builder.build(&device)?;
         Ok((device, network, classifier))
+    }
+}
+
+impl EvaluateArgs {
+    /// The library's options with what was given.
+    ///
+    /// # Errors
+    /// One that is not allowed.
+    pub fn options(&self) -> warpplay::Result<Options> {
+        let options = self.classify.options()?;
+        Ok(Options { loss: self.loss.unwrap_or(options.loss), ..options })
     }
 }
 
@@ -63,11 +74,14 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     read.push(("--weights", Some(args.classify.weights.as_path())));
     common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
     let json = args.output.json_file()?;
-    let (_, network, mut classifier) = args.classify.open(&args.device.device)?;
+    let options = args.options()?;
+    let loss = options.loss;
+    let (_, network, mut classifier) =
+        args.classify.open(&args.device.device, options, args.data.features.is_some())?;
     let sizes = network.sizes();
     let split = if args.on_training_set { Split::Train } else { Split::Test };
     let n_classes = sizes[sizes.len() - 1];
-    let set = args.data.load_split(split, n_classes)?;
+    let set = args.data.load_split(split, n_classes, loss)?;
     args.data.say_if_drawn(args.output.quiet)?;
     let found = classifier.evaluate(&set)?;
     check::evaluation(&found)?;

@@ -36,7 +36,7 @@ pub fn run(args: &PredictArgs) -> Result<()> {
     let json = args.output.json_file()?;
     let path = args.image.as_ref().or(args.images.as_ref());
     let path = path.ok_or_else(|| Usage("one of --image and --images is needed".into()))?;
-    let (device, _, mut classifier) = args.classify.open(&args.device.device)?;
+    let (device, _, mut classifier) = args.classify.open(&args.device.device, args.classify.options()?, false)?;
     let image = read_image(path, args.index, classifier.n_inputs(), args.invert)?;
     let prediction = classifier.predict(&image)?.swap_remove(0);
     let sum: f32 = prediction.probabilities.iter().sum();

@@ -16,7 +16,7 @@ use crate::mlp::table::percent;
 /// What is written: the library's report, and the best model.
 #[derive(Serialize)]
 struct Facts<'a> {
-    /// Index of the model with the most test images right, the earliest of equals; none if all diverged.
+    /// Index of the model with the most test images right, or the least test loss in a regression, the earliest of equals; none if all diverged.
     best: Option<usize>,
     /// Models a second, trained one at a time, where that was asked for.
     one_at_a_time: Option<f64>,
@@ -33,7 +33,7 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     read.push(resume);
     common::expect_apart(&read, &[("--json", args.output.json.as_deref()), checkpoint], &[])?;
     let json = args.output.json_file()?;
-    let (train, test) = args.data.load()?;
+    let (train, test) = args.data.load(options.loss)?;
     args.data.say_if_drawn(args.output.quiet)?;
     let device = args.device.open()?;
     if args.training.held_out.is_some() {
@@ -96,13 +96,20 @@ fn check(report: &SweepReport, n_models: usize) -> Result<Option<usize>> {
     ensure!(report.models.len() == n_models, "check failed: {} models of {n_models}", report.models.len());
     let mut best: Option<(usize, f64)> = None;
     for (at, model) in report.models.iter().enumerate() {
-        let Some(accuracy) = model.test_accuracy else { continue };
-        ensure!((0.0..=1.0).contains(&accuracy), "check failed: model {at} has an accuracy of {accuracy}");
-        if best.is_none_or(|(_, most)| accuracy > most) {
-            best = Some((at, accuracy));
+        if let Some(accuracy) = model.test_accuracy {
+            ensure!((0.0..=1.0).contains(&accuracy), "check failed: model {at} has an accuracy of {accuracy}");
+        }
+        let Some(score) = score(model) else { continue };
+        if best.is_none_or(|(_, most)| score > most) {
+            best = Some((at, score));
         }
     }
     Ok(best.map(|(at, _)| at))
+}
+
+/// How good a model is: the share of the test set that is right, or, in a regression, the test loss, of which less is better.
+fn score(model: &SweepModel) -> Option<f64> {
+    model.test_accuracy.or(model.test_loss.filter(|loss| loss.is_finite()).map(|loss| -loss))
 }
 
 /// Models a second if one is trained after the other: one is.
@@ -122,7 +129,9 @@ fn alone(
 
 fn text(report: &SweepReport, rows: usize, one_at_a_time: Option<f64>) -> String {
     let mut ranked: Vec<_> = report.models.iter().collect();
-    ranked.sort_by(|a, b| b.test_accuracy.unwrap_or(-1.0).total_cmp(&a.test_accuracy.unwrap_or(-1.0)));
+    let of = |model: &SweepModel| score(model).unwrap_or(f64::NEG_INFINITY);
+    ranked.sort_by(|a, b| of(b).total_cmp(&of(a)));
+    let is_regression = report.options.loss.is_regression();
     let shown = if rows == 0 { ranked.len() } else { rows.min(ranked.len()) };
     let lines: Vec<Vec<String>> = ranked[..shown]
         .iter()
@@ -132,22 +141,26 @@ fn text(report: &SweepReport, rows: usize, one_at_a_time: Option<f64>) -> String
                 model.seed.to_string(),
                 model.learning_rate.to_string(),
                 loss,
-                fixed(model.test_accuracy.map(|share| 100.0 * share), 2),
+                match is_regression {
+                    true => fixed(model.test_loss, 5),
+                    false => fixed(model.test_accuracy.map(|share| 100.0 * share), 2),
+                },
             ]
         })
         .collect();
-    let mut text = Table::new(&["seed", "learning rate", "loss", "test, %"]).words(0).rows(&lines);
+    let test = if is_regression { "test loss" } else { "test, %" };
+    let mut text = Table::new(&["seed", "learning rate", "loss", test]).words(0).rows(&lines);
     if shown < ranked.len() {
         text += &format!("  and {} more (--top 0 shows all)\n", ranked.len() - shown);
     }
-    if ranked.iter().all(|model| model.test_accuracy.is_none()) {
+    if ranked.iter().all(|model| score(model).is_none()) {
         text += "\nbest    none: no model was trained to a finite loss\n";
     } else if let Some(best) = ranked.first() {
         text += &format!(
             "\nbest    seed {}, learning rate {}: {}\n",
             best.seed,
             best.learning_rate,
-            percent(best.test_accuracy)
+            if is_regression { format!("test loss {}", fixed(best.test_loss, 5)) } else { percent(best.test_accuracy) }
         );
     }
     text += &format!(

@@ -1,6 +1,6 @@
 //! What is printed.
 
-use warpplay::mlp::{Dataset, Engine, EpochReport, Evaluation, Optimizer, Report, StoppedBy, Trainer};
+use warpplay::mlp::{Dataset, Engine, EpochReport, Evaluation, Loss, Optimizer, Report, StoppedBy, Trainer};
 
 use crate::common::table::{self, Table, fixed, significant, thousands};
 
@@ -29,24 +29,30 @@ pub fn start_of_training(trainer: &Trainer, train: &Dataset) -> String {
         options.precision,
         options.seed,
         trainer.engine(),
-        epochs().head()
+        epochs(options.loss).head()
     )
 }
 
 /// The table of epochs, whose lines are printed one by one.
-fn epochs() -> Table {
-    let heads = ["epoch", "loss", "test, %", "validation, %", "time, s", "samples/s", "copies, %"];
-    Table::new(&heads).words(0).widths(&[5, 8, 7, 13, 8, 12, 9])
+fn epochs(loss: Loss) -> Table {
+    let [test, validation] =
+        if loss.is_regression() { ["test loss", "validation loss"] } else { ["test, %", "validation, %"] };
+    let heads = ["epoch", "loss", test, validation, "time, s", "samples/s", "copies, %"];
+    Table::new(&heads).words(0).widths(&[5, 8, test.len().max(7), validation.len(), 8, 12, 9])
 }
 
 /// One line of an epoch.
-pub fn epoch(report: &EpochReport) -> String {
+pub fn epoch(report: &EpochReport, loss: Loss) -> String {
     let percent = |share: Option<f64>| fixed(share.map(|share| 100.0 * share), 2);
-    epochs().line(&[
+    let [test, validation] = match loss.is_regression() {
+        true => [report.test_loss, report.validation_loss].map(|loss| fixed(loss, 5)),
+        false => [report.test_accuracy, report.validation_accuracy].map(percent),
+    };
+    epochs(loss).line(&[
         report.epoch.to_string(),
         fixed(report.loss, 5),
-        percent(report.test_accuracy),
-        percent(report.validation_accuracy),
+        test,
+        validation,
         significant(report.seconds),
         thousands(report.samples_per_second.round() as u64),
         percent(report.transfer_share),
@@ -67,22 +73,37 @@ pub fn end_of_training(report: &Report, found: &Evaluation) -> String {
     let n_units: u32 = report.options.hidden.iter().sum();
     let seconds: f64 = report.epochs.iter().map(|epoch| epoch.seconds).sum();
     format!(
-        "\nended       {ended}\ntest        {} of {} right ({:.2} %), loss {:.4}\n{repeated}dead units  {} of {n_units}\n\
+        "\nended       {ended}\ntest        {}, loss {:.4}\n{repeated}dead units  {} of {n_units}\n\
          time        {seconds:.3} s of training\ndevice      {} ({}), engine {}\n\
-         check       losses are finite, the confusion matrix sums up\n",
-        thousands(found.correct),
-        thousands(found.total),
-        100.0 * found.accuracy,
+         check       {}\n",
+        match found.share() {
+            Some(share) =>
+                format!("{} of {} right ({:.2} %)", thousands(found.correct), thousands(found.total), 100.0 * share),
+            None => format!("{} samples", thousands(found.total)),
+        },
         found.loss,
         report.dead_units,
         report.device,
         report.device_name,
         report.engine,
+        if found.share().is_some() { "losses are finite, the confusion matrix sums up" } else { "losses are finite" },
     )
 }
 
-/// An evaluation with its confusion matrix.
+/// How many samples are right; `None` in a regression.
+fn right(found: &Evaluation) -> Option<String> {
+    let share = 100.0 * found.share()?;
+    Some(format!("{} of {} ({share:.2} %)", thousands(found.correct), thousands(found.total)))
+}
+
+/// An evaluation with its confusion matrix, if it has one.
 pub fn evaluation(found: &Evaluation, source: &str) -> String {
+    if found.share().is_none() {
+        return format!(
+            "{source}\n\n{}",
+            table::facts([("samples", thousands(found.total)), loss(found), time(found)])
+        );
+    }
     let classes: Vec<String> = (0..found.confusion.len()).map(|class| class.to_string()).collect();
     let heads = ["predicted"].into_iter().chain(classes.iter().map(String::as_str)).chain(["right, %"]);
     let row = |(class, row): (usize, &Vec<u64>)| {
@@ -93,16 +114,17 @@ pub fn evaluation(found: &Evaluation, source: &str) -> String {
     };
     let rows: Vec<Vec<String>> = found.confusion.iter().enumerate().map(row).collect();
     let table = Table::new(&heads.collect::<Vec<_>>()).rows(&rows);
-    let per_sample = table::seconds(found.seconds / found.total.max(1) as f64);
-    let facts = table::facts([
-        (
-            "right",
-            format!("{} of {} ({:.2} %)", thousands(found.correct), thousands(found.total), 100.0 * found.accuracy),
-        ),
-        ("loss", format!("{:.4}", found.loss)),
-        ("time", format!("{}, {per_sample} a sample, on {}", table::seconds(found.seconds), found.device)),
-    ]);
+    let facts = table::facts([("right", right(found).unwrap_or_default()), loss(found), time(found)]);
     format!("{source}\n\n{table}\n{facts}")
+}
+
+fn loss(found: &Evaluation) -> (&'static str, String) {
+    ("loss", format!("{:.4}", found.loss))
+}
+
+fn time(found: &Evaluation) -> (&'static str, String) {
+    let per_sample = table::seconds(found.seconds / found.total.max(1) as f64);
+    ("time", format!("{}, {per_sample} a sample, on {}", table::seconds(found.seconds), found.device))
 }
 
 /// A share in per cent; `-` where there is none.

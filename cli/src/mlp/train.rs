@@ -48,7 +48,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     }
     // The folder of the plot is made last: until then no other file can be in one that was missing, where it was not compared with the plot.
     let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
-    let (train, test) = args.data.load()?;
+    let (train, test) = args.data.load(options.loss)?;
     args.data.say_if_drawn(args.output.quiet)?;
     let device = args.device.open()?;
     let validation = args.training.hold_out(&mut options, &train)?;
@@ -126,6 +126,7 @@ impl Training<'_> {
         if !quiet {
             common::print(table::start_of_training(&self.trainer, train))?;
         }
+        let loss = self.trainer.options().loss;
         let bar = self.args.output.bar(u64::from(steps) * u64::from(epochs));
         // A reader of stdout that goes away does not end a training.
         let mut shown = Ok(());
@@ -135,7 +136,7 @@ impl Training<'_> {
                 && !quiet
                 && shown.is_ok()
             {
-                shown = bar.suspend(|| common::print(table::epoch(report)));
+                shown = bar.suspend(|| common::print(table::epoch(report, loss)));
             }
             common::until_interrupted()
         });

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use warpplay::mlp::{
-    Activation, Dataset, EarlyStopping, Engine, Init, Optimizer, Options, Reduction, Residence, Schedule, Split,
+    Activation, Dataset, EarlyStopping, Engine, Init, Loss, Optimizer, Options, Reduction, Residence, Schedule, Split,
 };
 
 use crate::common::flags::{EngineFlag, HeldOut, PrecisionFlag, SeedFlag};
@@ -28,6 +28,10 @@ pub struct TrainFlags {
     /// Dropout: the probability of each hidden unit to be dropped in a step [default: 0]
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub dropout: Option<f32>,
+
+    /// Loss: cross_entropy for labels; mse, huber for targets, numbers that the outputs are to be [default: cross_entropy]
+    #[arg(long, value_name = "NAME")]
+    pub loss: Option<Loss>,
 
     /// Samples in each batch [default: 64]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -170,6 +174,7 @@ impl TrainFlags {
         set(&mut options.activation, self.activation);
         options.layer_norm |= self.layer_norm;
         set(&mut options.dropout, self.dropout);
+        set(&mut options.loss, self.loss);
         set(&mut options.batch, self.batch);
         set(&mut options.learning_rate, self.learning_rate);
         set(&mut options.epochs, self.epochs);
@@ -203,6 +208,13 @@ impl TrainFlags {
             Some(HeldOut::Share(share)) => {
                 options.held_out = (share * train.len() as f64).round().max(1.0) as u32;
                 Ok(None)
+            }
+            Some(HeldOut::Path(_)) if options.loss.is_regression() => {
+                let text = format!("--held-out is a share or a number of samples with --loss {}", options.loss);
+                Err(Usage(text).into())
+            }
+            Some(HeldOut::Path(_)) if train.features().is_some() => {
+                Err(Usage("--held-out is a share or a number of samples with --features".into()).into())
             }
             Some(HeldOut::Path(folder)) => {
                 options.held_out = 0;

@@ -7,6 +7,7 @@
 //! backward  dz = (p - onehot) / B at the end, else (dz' W'^T where z > 0, 0 elsewhere)
 //!           dW = x^T dz      db = column sums of dz
 //!           smoothed labels: t = (1 - s) onehot + s / classes in place of onehot; loss = log Σ exp(z) - Σ t z
+//! regression  loss = mean over outputs of ρ(z - t), dz = ρ'(z - t) / outputs / B at the end: [`RegressionLoss`]
 //! activation f in place of the rectifier: h = f(z), dz = f'(z) (dz' W'^T)
 //! layer norm  y = gain x + shift of x = (z - mean) / √(variance + 1e-5) in place of z before the activation: [`norm`]
 //! dropout   h = m f(z), dz = m f'(z) (dz' W'^T), where m is 0 for a dropped unit, else 1 / (1 - rate): [`Dropout`]
@@ -33,6 +34,7 @@ pub mod pieces;
 mod activation;
 mod dropout;
 mod layer;
+mod loss;
 mod network;
 mod numbers;
 mod optimizer;
@@ -46,6 +48,7 @@ mod training;
 pub use activation::Activation;
 pub use dropout::Dropout;
 pub use layer::Layer;
+pub use loss::RegressionLoss;
 pub use network::{Network, Pass};
 pub use numbers::Numbers;
 pub use optimizer::{Optimizer, Update};

@@ -1,7 +1,7 @@
 //! A network, and one batch's way through it and back.
 
 use super::pieces::{self, Product, Reduction};
-use super::{Activation, Dropout, Layer, Program, Real, norm};
+use super::{Activation, Dropout, Layer, Program, Real, RegressionLoss, norm};
 
 /// A multilayer perceptron: rectifiers, or another activation, between the layers, softmax and cross-entropy after the last.
 #[derive(Clone, Debug, PartialEq)]
@@ -212,16 +212,55 @@ impl<T: Real> Network<T> {
     /// As [`Network::losses`].
     pub fn backward_smoothed<P: Program>(&self, labels: &[u8], reduction: Reduction, smoothing: T, pass: &mut Pass<T>) {
         self.smoothed_losses(labels, smoothing, pass);
-        let (n, last) = (labels.len(), self.layers.len() - 1);
-        pass.dz.resize(self.layers.len(), Vec::new());
-        if pass.gradients.len() != self.layers.len() {
-            pass.gradients = self.layers.iter().map(Layer::zeros_like).collect();
-        }
+        let (n, last) = (labels.len(), self.prepare(pass));
         let (logits, n_classes) = (&pass.z[last], self.n_classes());
         pass.p.resize(logits.len(), T::zero());
         pass.dz[last].resize(logits.len(), T::zero());
         pieces::softmax(logits, &mut pass.p, n_classes);
         pieces::smoothed_gradient(&pass.p, labels, &mut pass.dz[last], n_classes, (reduction, smoothing));
+        self.propagate::<P>(n, pass);
+    }
+
+    /// The loss of each sample of a regression after a forward pass: fills `losses`, `[n]`, from `targets` `[n, n_outputs of the last layer]`.
+    ///
+    /// # Panics
+    /// If there are not as many targets as outputs.
+    pub fn regression_losses(&self, targets: &[T], loss: RegressionLoss, pass: &mut Pass<T>) {
+        let (outputs, n_outputs) = (&pass.z[self.layers.len() - 1], self.n_classes());
+        assert_eq!(targets.len(), outputs.len(), "a target for each output");
+        pass.losses.resize(targets.len() / n_outputs, T::zero());
+        pieces::regression_losses(outputs, targets, &mut pass.losses, n_outputs, loss);
+    }
+
+    /// Backward pass of a regression: fills `losses`, `dz` and `gradients`.
+    ///
+    /// # Panics
+    /// As [`Network::regression_losses`].
+    pub fn backward_regression<P: Program>(
+        &self,
+        targets: &[T],
+        (loss, reduction): (RegressionLoss, Reduction),
+        pass: &mut Pass<T>,
+    ) {
+        self.regression_losses(targets, loss, pass);
+        let last = self.prepare(pass);
+        let outputs = &pass.z[last];
+        pass.dz[last].resize(outputs.len(), T::zero());
+        pieces::regression_gradient(outputs, targets, &mut pass.dz[last], self.n_classes(), (loss, reduction));
+        self.propagate::<P>(targets.len() / self.n_classes(), pass);
+    }
+
+    /// Makes room for gradients; returns the last layer's number.
+    fn prepare(&self, pass: &mut Pass<T>) -> usize {
+        pass.dz.resize(self.layers.len(), Vec::new());
+        if pass.gradients.len() != self.layers.len() {
+            pass.gradients = self.layers.iter().map(Layer::zeros_like).collect();
+        }
+        self.layers.len() - 1
+    }
+
+    /// From the gradient of the last layer's outputs, for `n` samples, to all others.
+    fn propagate<P: Program>(&self, n: usize, pass: &mut Pass<T>) {
         for (number, layer) in self.layers.iter().enumerate().rev() {
             let (before, after) = pass.dz.split_at_mut(number);
             let dz = &after[0];

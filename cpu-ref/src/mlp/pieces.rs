@@ -2,7 +2,7 @@
 //!
 //! Each is the twin of a kernel. Sums are in the order of the index that they run over, from the first element on.
 
-use super::{Activation, Real};
+use super::{Activation, Real, RegressionLoss};
 
 /// Shape of a matrix product: `op(a) [m, k]` times `op(b) [k, n]` is `[m, n]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,6 +219,29 @@ pub fn softmax_cross_entropy_gradient<T: Real>(
     let mut p = vec![T::zero(); z.len()];
     softmax(z, &mut p, n_classes);
     cross_entropy_gradient(&p, labels, dz, n_classes, reduction);
+}
+
+/// Loss of each sample of a regression: the mean of [`RegressionLoss::value`] over its outputs. `z` and `targets` are `[rows, n_outputs]`, `losses` is `[rows]`.
+pub fn regression_losses<T: Real>(z: &[T], targets: &[T], losses: &mut [T], n_outputs: usize, loss: RegressionLoss) {
+    let n = T::rounded(n_outputs as f64);
+    for ((z, targets), of_row) in z.chunks_exact(n_outputs).zip(targets.chunks_exact(n_outputs)).zip(losses) {
+        let sum = z.iter().zip(targets).fold(T::zero(), |sum, (&z, &target)| sum + loss.value(z - target));
+        *of_row = sum / n;
+    }
+}
+
+/// Gradient of [`regression_losses`] by the outputs, combined over the rows: `dz = ρ'(z - t) / n_outputs / B`, or without the last division for a sum. All are `[rows, n_outputs]`, `B` is the number of rows.
+pub fn regression_gradient<T: Real>(
+    z: &[T],
+    targets: &[T],
+    dz: &mut [T],
+    n_outputs: usize,
+    (loss, reduction): (RegressionLoss, Reduction),
+) {
+    let divisor = T::rounded(n_outputs as f64) * reduction.divisor::<T>(z.len() / n_outputs);
+    for ((&z, &target), dz) in z.iter().zip(targets).zip(dz) {
+        *dz = loss.slope(z - target) / divisor;
+    }
 }
 
 /// Sum of each column of `values` `[rows, n]`, in the order of the rows; `out` is `[n]`.

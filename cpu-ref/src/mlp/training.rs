@@ -1,7 +1,7 @@
 //! Training: one step, and the steps of an epoch.
 
 use super::pieces;
-use super::{Dropout, Layer, Network, Optimizer, Pass, Program, Real, Reduction};
+use super::{Dropout, Layer, Network, Optimizer, Pass, Program, Real, Reduction, RegressionLoss};
 
 /// Settings of a training.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -93,6 +93,25 @@ impl<T: Real> Training<T> {
     /// Dropout of the next update.
     fn dropout(&self) -> Option<(Dropout, u64)> {
         self.settings.dropout.map(|dropout| (dropout, self.updates))
+    }
+
+    /// As [`step_on`](Self::step_on), of a regression: `targets` `[n, n_outputs of the last layer]`.
+    ///
+    /// # Panics
+    /// If lengths do not fit.
+    pub fn step_regression<P: Program>(
+        &mut self,
+        x: &[T],
+        targets: &[T],
+        loss: RegressionLoss,
+        learning_rate: f64,
+    ) -> f64 {
+        self.pass.x.clear();
+        self.pass.x.extend_from_slice(x);
+        self.network.layers_from_x::<P>(self.dropout(), &mut self.pass);
+        self.network.backward_regression::<P>(targets, (loss, self.settings.reduction), &mut self.pass);
+        self.update::<P>(learning_rate);
+        self.pass.loss_sum()
     }
 
     fn backward<P: Program>(&mut self, labels: &[u8]) {

@@ -209,6 +209,7 @@ impl TrainerState {
             activation,
             layer_norm,
             dropout,
+            loss,
             batch,
             epochs,
             learning_rate,
@@ -247,6 +248,7 @@ impl TrainerState {
             activation,
             layer_norm,
             dropout,
+            loss,
             batch,
             epochs,
             learning_rate,
@@ -271,6 +273,7 @@ impl TrainerState {
         expect_same("activation", activation, &old.activation)?;
         expect_same("layer_norm", layer_norm, &old.layer_norm)?;
         expect_same("dropout", dropout, &old.dropout)?;
+        expect_same("loss", loss, &old.loss)?;
         expect_same("batch", batch, &old.batch)?;
         expect_same("learning_rate", learning_rate, &old.learning_rate)?;
         expect_same("optimizer", optimizer, &old.optimizer)?;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::dispatch;
 use super::engines::{Setup, Train};
-use super::options::{Engine, Precision, Residence};
+use super::options::{Engine, Loss, Precision, Residence};
 use super::report::Evaluation;
 use super::{Dataset, Network, Options};
 use crate::runtime::setters::setters;
@@ -53,6 +53,9 @@ pub struct Classifier {
     device: Device,
     sizes: Vec<u32>,
     precision: Precision,
+    loss: Loss,
+    /// Whether inputs are features, not images.
+    features: bool,
     memory: Memory,
 }
 
@@ -61,10 +64,11 @@ pub struct Classifier {
 pub struct ClassifierBuilder {
     network: Network,
     options: Options,
+    features: bool,
 }
 
 impl ClassifierBuilder {
-    /// All options at once. Only `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden`, `activation` and `layer_norm` are taken from the network; options of training have no
+    /// All options at once. Only `loss` (of evaluations), `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden`, `activation` and `layer_norm` are taken from the network; options of training have no
     /// effect but must be valid.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -72,7 +76,13 @@ impl ClassifierBuilder {
     }
 
     setters! {
-        precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
+        loss: Loss, precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
+    }
+
+    /// Whether inputs are features in f32 ([`Dataset::of_features`]), for [`Classifier::outputs`] and sets of these, not images of bytes. Default `false`.
+    pub fn features(mut self, features: bool) -> Self {
+        self.features = features;
+        self
     }
 
     /// Memory that the classifier will need, without labelled sets.
@@ -91,10 +101,10 @@ impl ClassifierBuilder {
         let setup = self.setup()?;
         let memory = dispatch::memory_needed(device, &setup, &[])?;
         device.expect_memory(&memory)?;
-        let (sizes, precision) = (setup.sizes.clone(), setup.options.precision);
+        let (sizes, precision, loss) = (setup.sizes.clone(), setup.options.precision, setup.options.loss);
         let mut engine = dispatch::open(device, setup)?;
         engine.set_state(&self.network.to_state())?;
-        Ok(Classifier { engine, device: device.clone(), sizes, precision, memory })
+        Ok(Classifier { engine, device: device.clone(), sizes, precision, loss, features: self.features, memory })
     }
 
     fn setup(&self) -> Result<Setup> {
@@ -103,14 +113,14 @@ impl ClassifierBuilder {
         let layer_norm = !self.network.layer_norms().is_empty();
         let options = Options { hidden, activation, layer_norm, ..self.options.clone() };
         options.check()?;
-        Ok(Setup { options, sizes, train: None })
+        Ok(Setup { options, sizes, features: self.features, train: None })
     }
 }
 
 impl Classifier {
     /// A builder with the default options.
     pub fn builder(network: &Network) -> ClassifierBuilder {
-        ClassifierBuilder { network: network.clone(), options: Options::default() }
+        ClassifierBuilder { network: network.clone(), options: Options::default(), features: false }
     }
 
     /// The engine that classifies; never [`Engine::Auto`].
@@ -141,18 +151,46 @@ impl Classifier {
     /// Predicts the classes of `n` images, `[n, n_inputs]` bytes.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `images` is a whole number of images, at least one; errors of the device.
+    /// [`Error::Shape`] unless `images` is a whole number of images, at least one; [`Error::Option`] for a classifier of features; errors of the device.
     pub fn predict(&mut self, images: &[u8]) -> Result<Vec<Prediction>> {
         Ok(self.logits(images)?.chunks_exact(self.n_classes() as usize).map(Prediction::of_logits).collect())
     }
 
-    /// Logits `[n, n_classes]` of `n` images, `[n, n_inputs]` bytes.
+    /// Logits `[n, n_classes]` of `n` images, `[n, n_inputs]` bytes; of a regression, the outputs that are compared with targets.
     ///
     /// # Errors
     /// As [`predict`](Self::predict).
     pub fn logits(&mut self, images: &[u8]) -> Result<Vec<f32>> {
         self.expect_images(images.len())?;
         self.engine.logits(images)
+    }
+
+    /// Outputs `[n, n_classes]` of `n` samples of features, `[n, n_inputs]`: logits, or, of a regression, what is compared with targets. The classifier was built for [`features`](ClassifierBuilder::features).
+    ///
+    /// ```
+    /// use warpplay::Device;
+    /// use warpplay::mlp::{Classifier, Layer, Network};
+    ///
+    /// let layer = Layer { n_inputs: 2, n_outputs: 1, weights: vec![2.0, -1.0], bias: vec![0.5] };
+    /// let network = Network::new(vec![layer])?;
+    /// let mut classifier = Classifier::builder(&network).features(true).build(&Device::cpu())?;
+    /// assert_eq!(classifier.outputs(&[1.5, 4.0])?, [-0.5]);
+    /// # Ok::<(), warpplay::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless `features` are those of whole samples, at least one, and all finite; [`Error::Option`] for a classifier of images; errors of the device.
+    pub fn outputs(&mut self, features: &[f32]) -> Result<Vec<f32>> {
+        if !self.features {
+            return Err(Error::option("features", false, "true for numbers in place of images"));
+        }
+        if features.is_empty() || !features.len().is_multiple_of(self.n_inputs() as usize) {
+            return Err(Error::shape("features", format!("a multiple of {}", self.n_inputs()), features.len()));
+        }
+        if let Some(at) = features.iter().position(|value| !value.is_finite()) {
+            return Err(Error::shape(format!("feature {at}"), "a finite number", features[at]));
+        }
+        self.engine.outputs(features)
     }
 
     /// Logits `[n, n_classes]` of `n` images, `[n, n_inputs]` bytes, both in the device's memory. What was queued to write the images has ended; all work is done on return.
@@ -184,18 +222,21 @@ impl Classifier {
 
     /// Checks that `n_bytes` bytes are whole images, at least one.
     fn expect_images(&self, n_bytes: usize) -> Result<()> {
+        if self.features {
+            return Err(Error::option("features", true, "false for images of bytes"));
+        }
         if n_bytes > 0 && n_bytes.is_multiple_of(self.n_inputs() as usize) {
             return Ok(());
         }
         Err(Error::shape("images", format!("a multiple of {} bytes", self.n_inputs()), n_bytes))
     }
 
-    /// Classifies a labelled set.
+    /// Classifies a labelled set, or measures the loss of a set with targets.
     ///
     /// # Errors
-    /// [`Error::Shape`] if its images have another size than the network's inputs, or a label is beyond its classes; errors of the device.
+    /// [`Error::Option`] if the option `loss` does not go with the set; [`Error::Shape`] if its images have another size than the network's inputs, or a label is beyond its classes; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
-        set.expect_fits(&self.sizes)?;
+        set.expect_for(&self.sizes, self.loss, self.features)?;
         let id = self.engine.load(set)?;
         let start = Instant::now();
         let found = self.engine.classify(id)?;

@@ -6,7 +6,7 @@
 //! ```
 
 use std::cell::Cell;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -56,6 +56,56 @@ enum Fault {
 /// # Errors
 /// [`Error::File`] with line and column; [`Error::Option`] for a named column without a header.
 pub(super) fn read(path: &Path, format: &CsvFormat, n_classes: u32) -> Result<(Images, Vec<u8>)> {
+    open(path, format, |input| parse(input, format, n_classes))
+}
+
+/// Reads a file: images, and a target of each.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_targets(path: &Path, format: &CsvFormat) -> Result<(Images, Vec<f32>)> {
+    open(path, format, |input| {
+        let (mut pixels, mut targets) = (Vec::new(), Vec::new());
+        let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
+            true => take_number("the target", field, &mut targets),
+            false => take_pixel(field, &mut pixels),
+        })?;
+        Ok((Images { rows, cols, pixels }, targets))
+    })
+}
+
+/// Reads a file: the number of features, the features of all samples, and a label of each below `n_classes`.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_features(path: &Path, format: &CsvFormat, n_classes: u32) -> Result<(u32, Vec<f32>, Vec<u8>)> {
+    open(path, format, |input| {
+        let (mut features, mut labels) = (Vec::new(), Vec::new());
+        let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
+            true => take_label(field, n_classes, &mut labels),
+            false => take_number("the feature", field, &mut features),
+        })?;
+        Ok((rows * cols, features, labels))
+    })
+}
+
+/// Reads a file: the number of features, the features of all samples, and a target of each.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_features_and_targets(path: &Path, format: &CsvFormat) -> Result<(u32, Vec<f32>, Vec<f32>)> {
+    open(path, format, |input| {
+        let (mut features, mut targets) = (Vec::new(), Vec::new());
+        let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
+            true => take_number("the target", field, &mut targets),
+            false => take_number("the feature", field, &mut features),
+        })?;
+        Ok((rows * cols, features, targets))
+    })
+}
+
+/// Opens a file, and says where it is wrong.
+fn open<T>(path: &Path, format: &CsvFormat, parse: impl FnOnce(&mut dyn BufRead) -> Result<T, Fault>) -> Result<T> {
     if let (Some(label), Some(false)) = (&format.label, format.header) {
         return Err(Error::option("label", label, "none without a header: the first column has the labels"));
     }
@@ -65,13 +115,47 @@ pub(super) fn read(path: &Path, format: &CsvFormat, n_classes: u32) -> Result<(I
             return Err(source.wrong(format!("is {name}, not CSV: its labels are expected in a file of their own")));
         }
     }
-    parse(source.reader(), format, n_classes).map_err(|fault| match fault {
+    parse(source.reader()).map_err(|fault| match fault {
         Fault::Read(error) => source.failed(&error),
         Fault::Line(line, reason) => Error::file(path, Some(line), reason),
     })
 }
 
+/// What a field is, and what is allowed there, where it is something else.
+type Wrong = (&'static str, String);
+
+fn take_pixel(field: &[u8], pixels: &mut Vec<u8>) -> Result<(), Wrong> {
+    pixels.push(byte(field).ok_or_else(|| ("the pixel", "a whole number of 0 to 255".into()))?);
+    Ok(())
+}
+
+fn take_label(field: &[u8], n_classes: u32, labels: &mut Vec<u8>) -> Result<(), Wrong> {
+    let label = byte(field).filter(|&label| u32::from(label) < n_classes);
+    let allowed = || format!("a whole number of 0 to {}", n_classes.saturating_sub(1));
+    labels.push(label.ok_or_else(|| ("the label", allowed()))?);
+    Ok(())
+}
+
+fn take_number(what: &'static str, field: &[u8], numbers: &mut Vec<f32>) -> Result<(), Wrong> {
+    numbers.push(number(field).ok_or_else(|| (what, "a finite number".into()))?);
+    Ok(())
+}
+
 fn parse(input: impl Read, format: &CsvFormat, n_classes: u32) -> Result<(Images, Vec<u8>), Fault> {
+    let (mut pixels, mut labels) = (Vec::new(), Vec::new());
+    let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
+        true => take_label(field, n_classes, &mut labels),
+        false => take_pixel(field, &mut pixels),
+    })?;
+    Ok((Images { rows, cols, pixels }, labels))
+}
+
+/// Gives all fields to `take`, and whether each is the label's, or target's; it says what a field is and what is allowed where that is something else. Returns rows and columns of an image.
+fn parse_lines(
+    input: impl Read,
+    format: &CsvFormat,
+    mut take: impl FnMut(bool, &[u8]) -> Result<(), Wrong>,
+) -> Result<(u32, u32), Fault> {
     let line_left = Rc::new(Cell::new(MAX_LINE));
     let input = Limited { input, line_left: line_left.clone(), left: MAX_BYTES, last: b'\n' };
     // A carriage return is then part of the last field, as other white space around a value.
@@ -117,7 +201,6 @@ fn parse(input: impl Read, format: &CsvFormat, n_classes: u32) -> Result<(Images
         };
         return Err(Fault::Line(first, format!("has {n_fields} columns, {expected}")));
     }
-    let (mut pixels, mut labels) = (Vec::new(), Vec::new());
     loop {
         if record.len() != n_fields {
             let reason = format!("has {} columns, {n_fields} are expected as in line {first}", record.len());
@@ -130,19 +213,11 @@ fn parse(input: impl Read, format: &CsvFormat, n_classes: u32) -> Result<(Images
                 let reason = format!("{what} in column {}{name} is {}, {allowed} is expected", at + 1, shown(field));
                 Fault::Line(line, reason)
             };
-            let value = byte(field);
-            if at != label_at {
-                let allowed = || "a whole number of 0 to 255".to_string();
-                pixels.push(value.ok_or_else(|| wrong("the pixel", allowed()))?);
-            } else {
-                let value = value.filter(|&label| u32::from(label) < n_classes);
-                let allowed = || format!("a whole number of 0 to {}", n_classes.saturating_sub(1));
-                labels.push(value.ok_or_else(|| wrong("the label", allowed()))?);
-            }
+            take(at == label_at, field).map_err(|(what, allowed)| wrong(what, allowed))?;
         }
         match next(&mut record)? {
             Some(number) => line = number,
-            None => return Ok((Images { rows, cols, pixels }, labels)),
+            None => return Ok((rows, cols)),
         }
     }
 }
@@ -176,6 +251,11 @@ fn byte(field: &[u8]) -> Option<u8> {
         let value: f64 = text.parse().ok()?;
         ((0.0..=255.0).contains(&value) && value.fract() == 0.0).then_some(value as u8)
     })
+}
+
+/// A number that is finite in single precision.
+fn number(field: &[u8]) -> Option<f32> {
+    std::str::from_utf8(field).ok()?.trim().parse().ok().filter(|value: &f32| value.is_finite())
 }
 
 /// A field as an error shows it.

@@ -1,4 +1,9 @@
-//! Labelled images.
+//! Labelled images, and images with targets.
+
+mod features;
+mod targets;
+
+pub use features::Scaling;
 
 use std::path::{Path, PathBuf};
 
@@ -68,25 +73,36 @@ impl Split {
     }
 }
 
-/// Images of one size with their labels, in host memory.
+/// Images of one size, or samples of other numbers, with their labels, or, for a regression, with targets, in host memory.
 ///
 /// ```text
 /// images        [n, rows, cols] u8, row-major, 0 background to 255 ink: pixel (row, col) of image i at  (i · rows + row) · cols + col
+/// features      [n, n_inputs] f32 in their place, finite
 /// labels        [n] u8, below n_classes
+/// targets       [n, n_targets] f32 in their place, finite
 /// their files   (IDX, all u32 big-endian; plain or gzip)
 ///   images      u32 2051, u32 n, u32 rows, u32 cols, then n · rows · cols bytes
 ///   labels      u32 2049, u32 n, then n bytes
 ///               (numpy) .npy of the same arrays; (CSV) a line a sample: CsvFormat
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 pub struct Dataset {
+    /// Empty where there are features.
     images: Vec<u8>,
+    /// `[n, cols]`, and `rows` is 1; empty where there are images.
+    features: Vec<f32>,
+    /// Empty where there are targets.
     labels: Vec<u8>,
+    /// `[n, n_classes]`; empty where there are labels.
+    targets: Vec<f32>,
     rows: u32,
     cols: u32,
     n_classes: u32,
     source: String,
 }
+
+// All numbers are finite.
+impl Eq for Dataset {}
 
 impl Dataset {
     /// A set of `labels.len()` images `[n, rows, cols]` of bytes, 0 background to 255 ink, whose labels are below `n_classes`.
@@ -101,34 +117,21 @@ impl Dataset {
         n_classes: u32,
         source: impl Into<String>,
     ) -> Result<Self> {
-        if labels.is_empty() || rows == 0 || cols == 0 {
-            let got = format!("{} of {rows} x {cols} pixels", labels.len());
-            return Err(Error::shape("images", "at least 1 of at least 1 x 1 pixels", got));
-        }
-        if rows.checked_mul(cols).is_none() {
-            return Err(Error::shape(
-                "pixels of an image",
-                format!("at most {}", u32::MAX),
-                format!("{rows} x {cols}"),
-            ));
-        }
-        let expected = labels.len() as u128 * u128::from(rows * cols);
-        if expected != images.len() as u128 {
-            return Err(Error::shape("bytes of the images", expected, images.len()));
-        }
+        check_images(images.len(), labels.len(), rows, cols)?;
         if let Some(label) = labels.iter().find(|&&label| u32::from(label) >= n_classes) {
             return Err(Error::option("label", label, format!("below {n_classes}")));
         }
-        Ok(Self { images, labels, rows, cols, n_classes, source: source.into() })
+        let (features, targets) = (Vec::new(), Vec::new());
+        Ok(Self { images, features, labels, targets, rows, cols, n_classes, source: source.into() })
     }
 
     /// Number of images.
     #[allow(clippy::len_without_is_empty, reason = "a set is never empty")]
     pub fn len(&self) -> usize {
-        self.labels.len()
+        if self.targets.is_empty() { self.labels.len() } else { self.targets.len() / self.n_classes as usize }
     }
 
-    /// Bytes of an image.
+    /// Bytes of an image, or features of a sample.
     pub fn n_inputs(&self) -> u32 {
         self.rows * self.cols
     }
@@ -138,24 +141,29 @@ impl Dataset {
         (self.rows, self.cols)
     }
 
-    /// Number of classes.
+    /// Number of classes, or of targets of a sample: the outputs of a network.
     pub fn n_classes(&self) -> u32 {
         self.n_classes
     }
 
-    /// All images, `[n, rows, cols]`.
+    /// All images, `[n, rows, cols]`; none where there are features.
     pub fn images(&self) -> &[u8] {
         &self.images
     }
 
-    /// One image; `None` if the index is too large.
+    /// One image; `None` if the index is too large, or there are features.
     pub fn image(&self, sample: usize) -> Option<&[u8]> {
         self.images.chunks_exact(self.n_inputs() as usize).nth(sample)
     }
 
-    /// All labels.
+    /// All labels; none where there are targets.
     pub fn labels(&self) -> &[u8] {
         &self.labels
+    }
+
+    /// All targets, `[n, n_classes]`, in place of labels.
+    pub fn targets(&self) -> Option<&[f32]> {
+        (!self.targets.is_empty()).then_some(&self.targets)
     }
 
     /// Where the data comes from.
@@ -163,7 +171,7 @@ impl Dataset {
         &self.source
     }
 
-    /// A checksum of sizes, images and labels (FNV-1a, 64 bits), which shows whether a checkpoint belongs to this set.
+    /// A checksum of sizes, images and labels, or targets (FNV-1a, 64 bits), which shows whether a checkpoint belongs to this set.
     pub fn checksum(&self) -> u64 {
         let mut sum = Fnv::default();
         for number in [self.len() as u64, self.rows.into(), self.cols.into(), self.n_classes.into()] {
@@ -171,6 +179,9 @@ impl Dataset {
         }
         sum.add(&self.images);
         sum.add(&self.labels);
+        for number in self.targets.iter().chain(&self.features) {
+            sum.add(&number.to_le_bytes());
+        }
         sum.value()
     }
 
@@ -284,8 +295,14 @@ impl Dataset {
     /// Writes the two plain files of a split into an existing folder.
     ///
     /// # Errors
-    /// [`Error::File`] if one cannot be written; an existing file of that name is then unchanged.
+    /// [`Error::File`] if one cannot be written; an existing file of that name is then unchanged. [`Error::Shape`] for a set with targets or features, which these files do not hold.
     pub fn save(&self, folder: impl AsRef<Path>, split: Split) -> Result<()> {
+        if self.targets().is_some() {
+            return Err(Error::shape(self.source(), "labels, as IDX files hold", "targets"));
+        }
+        if self.features().is_some() {
+            return Err(Error::shape(self.source(), "images, as IDX files hold", "features"));
+        }
         let path = |kind: &str| folder.as_ref().join(format!("{}-{kind}-ubyte", split.prefix()));
         let (images, labels) = (path("images-idx3"), path("labels-idx1"));
         let n = u32::try_from(self.len())
@@ -304,17 +321,43 @@ impl Dataset {
             return Err(Error::option("held_out", n, format!("1 to {}, below the samples of the set", self.len() - 1)));
         }
         let at = self.len() - n;
-        let (first, last) = self.images.split_at(at * self.n_inputs() as usize);
-        let part = |images: &[u8], labels: &[u8], name: &str| Self {
-            images: images.to_vec(),
-            labels: labels.to_vec(),
+        let (images, features) =
+            (of_parts(&self.images, at, self.n_inputs()), of_parts(&self.features, at, self.n_inputs()));
+        let (labels, targets) = (of_parts(&self.labels, at, 1), of_parts(&self.targets, at, self.n_classes));
+        let [first, last] = [(0, "training part"), (1, "validation part")].map(|(part, name)| Self {
+            images: images[part].to_vec(),
+            features: features[part].to_vec(),
+            labels: labels[part].to_vec(),
+            targets: targets[part].to_vec(),
             rows: self.rows,
             cols: self.cols,
             n_classes: self.n_classes,
             source: format!("{} ({name})", self.source),
-        };
-        Ok((part(first, &self.labels[..at], "training part"), part(last, &self.labels[at..], "validation part")))
+        });
+        Ok((first, last))
     }
+}
+
+/// The values of the first `at` samples, `width` each, and of the others; what a set does not have has none in both.
+fn of_parts<T>(values: &[T], at: usize, width: u32) -> [&[T]; 2] {
+    let (first, last) = values.split_at((at * width as usize).min(values.len()));
+    [first, last]
+}
+
+/// Checks that so many bytes are `n` images of this size, at least one.
+fn check_images(n_bytes: usize, n: usize, rows: u32, cols: u32) -> Result<()> {
+    if n == 0 || rows == 0 || cols == 0 {
+        let got = format!("{n} of {rows} x {cols} pixels");
+        return Err(Error::shape("images", "at least 1 of at least 1 x 1 pixels", got));
+    }
+    let Some(pixels) = rows.checked_mul(cols) else {
+        return Err(Error::shape("pixels of an image", format!("at most {}", u32::MAX), format!("{rows} x {cols}")));
+    };
+    let expected = n as u128 * u128::from(pixels);
+    if expected != n_bytes as u128 {
+        return Err(Error::shape("bytes of the images", expected, n_bytes));
+    }
+    Ok(())
 }
 
 /// The number of classes that labels must be below: 256, the values of a byte, if none is given.

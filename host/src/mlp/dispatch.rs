@@ -30,6 +30,9 @@ pub(super) fn choose(device: &Device, setup: &Setup) -> Result<Engine> {
         let allowed = "f32, tf32, bf16 or f16 where kernels run; f64 on the cpu";
         return Err(Error::option("precision", precision, allowed));
     }
+    if setup.features && stream == Residence::Host {
+        return Err(Error::option("stream", stream, "device with features in f32"));
+    }
     match engine {
         Engine::Layers => Ok(Engine::Layers),
         Engine::Epoch => epoch::fits(device, setup).map(|()| Engine::Epoch),

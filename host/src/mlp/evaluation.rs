@@ -1,6 +1,7 @@
 //! From the answers of an engine to the report on a labelled set.
 
 use super::Dataset;
+use super::options::Loss;
 use super::report::{Evaluation, SCHEMA};
 use crate::{Device, Error, Result};
 
@@ -19,7 +20,7 @@ use crate::{Device, Error, Result};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Classified {
-    /// The most probable class of each sample; the lowest among equals.
+    /// The most probable class of each sample; the lowest among equals. Empty in a regression.
     pub classes: Vec<u32>,
     /// Sum of the losses.
     pub loss_sum: f64,
@@ -30,7 +31,8 @@ pub struct Classified {
 impl Classified {
     /// The report on the set for a network with `n_classes` classes; all labels are below `n_classes` ([`Dataset::expect_fits`]). It names no engine and no precision.
     pub fn evaluation(&self, set: &Dataset, n_classes: u32, device: &Device, seconds: f64) -> Evaluation {
-        let n_classes = n_classes as usize;
+        // A regression has no classes.
+        let n_classes = if set.targets().is_some() { 0 } else { n_classes as usize };
         let mut confusion = vec![vec![0; n_classes]; n_classes];
         for (&label, &class) in set.labels().iter().zip(&self.classes) {
             // A network whose logits are not numbers may answer anything.
@@ -66,8 +68,25 @@ impl Dataset {
     /// Checks that images and labels fit a network of these widths, the inputs first, the classes last.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the images have another size than the inputs, or a label is beyond the classes.
+    /// [`Error::Shape`] if the images have another size than the inputs, a label is beyond the classes, or there are targets in place of labels, or features in place of images.
     pub fn expect_fits(&self, sizes: &[u32]) -> Result<()> {
+        if self.targets().is_some() {
+            return Err(Error::shape(self.source(), "samples with labels", "targets"));
+        }
+        self.expect_for(sizes, Loss::CrossEntropy, false)
+    }
+
+    /// Checks that the set fits a network of these widths, has features or images, as is said, and has what a loss compares outputs with.
+    ///
+    /// # Errors
+    /// As [`expect_fits`](Self::expect_fits); [`Error::Shape`] for images in place of features, or the reverse; [`Error::Option`] if it has labels and the loss takes targets, or the reverse.
+    pub(super) fn expect_for(&self, sizes: &[u32], loss: Loss, features: bool) -> Result<()> {
+        self.expect_loss(loss)?;
+        if self.features().is_some() != features {
+            let [images, numbers] = ["images of bytes", "features in f32"];
+            let [expected, got] = if features { [numbers, images] } else { [images, numbers] };
+            return Err(Error::shape(self.source(), expected, got));
+        }
         let (&[first, ..], &[.., last]) = (sizes, sizes) else {
             return Err(Error::shape("widths of the layers", "1 or more", 0));
         };
@@ -80,6 +99,10 @@ impl Dataset {
                 format!("{rows} x {cols}"),
             ));
         }
+        if self.targets().is_some() && self.n_classes() != last {
+            let what = format!("targets of a sample of {}", self.source());
+            return Err(Error::shape(what, format!("{last}, the network's outputs"), self.n_classes()));
+        }
         match self.labels().iter().position(|&label| u32::from(label) >= last) {
             Some(at) => {
                 let what = format!("label {at} of {}", self.source());
@@ -87,5 +110,18 @@ impl Dataset {
             }
             None => Ok(()),
         }
+    }
+
+    /// Checks that the set has what a loss compares outputs with.
+    ///
+    /// # Errors
+    /// [`Error::Option`] if it has labels and the loss takes targets, or the reverse.
+    pub(super) fn expect_loss(&self, loss: Loss) -> Result<()> {
+        let (allowed, have) = match (self.targets().is_some(), loss.is_regression()) {
+            (true, false) => ("mse or huber", "targets"),
+            (false, true) => ("cross_entropy", "labels"),
+            _ => return Ok(()),
+        };
+        Err(Error::option("loss", loss, format!("{allowed} for {}, whose samples have {have}", self.source())))
     }
 }

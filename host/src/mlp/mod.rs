@@ -40,6 +40,8 @@
 //! update    W -= rate dW,  b -= rate db                or another Optimizer, all from the weights before the step
 //! ```
 //!
+//! With targets in place of labels ([`Loss`]), the last `z` are the answer: the loss of a sample is `mean over outputs of ρ(z - t)`, and `dz = ρ'(z - t) / outputs / B` at the end.
+//!
 //! The reported loss of an epoch is the mean over its samples, each before the update by its own batch. A hidden unit that is 0 on every training
 //! sample is *dead*: it has no gradient and learns no more; reports count such units. Whether a batch's gradients are averaged or summed is the whole
 //! difference between the two accuracies that the paper reports: `docs/papers/mnist_mlp.md`.
@@ -49,7 +51,9 @@
 //! | what | layout |
 //! | --- | --- |
 //! | images | `[n, rows, cols]` bytes, 0 background to 255 ink; they stay bytes on the device |
+//! | features in place of images | `[n, n_features]` f32, taken as they are |
 //! | labels | `[n]` bytes |
+//! | targets of a regression | `[n, n_targets]` f32 |
 //! | `W` of a [`Layer`] | `[n_inputs, n_outputs]` f32, row-major |
 //! | logits, probabilities | `[n, n_classes]` f32 |
 //! | confusion matrix | `[true class][predicted class]` |
@@ -60,7 +64,7 @@
 //!
 //! | [`Engine`] | what trains | what it can do |
 //! | --- | --- | --- |
-//! | `epoch` | one launch an epoch; a cluster of blocks keeps the weights in registers | one hidden layer of up to 256 units, 16 to 944 pixels, a multiple of 16, up to 16 classes, batches up to 256, every optimiser (an epsilon of at least 1e-12), no activation but `relu`, no layer norm, no dropout, no label smoothing, no clipping, f32; compute capability 9.0 |
+//! | `epoch` | one launch an epoch; a cluster of blocks keeps the weights in registers | one hidden layer of up to 256 units, 16 to 944 pixels, a multiple of 16, up to 16 classes, batches up to 256, every optimiser (an epsilon of at least 1e-12), no activation but `relu`, no loss but `cross_entropy`, no features but bytes, no layer norm, no dropout, no label smoothing, no clipping, f32; compute capability 9.0 |
 //! | `layers` | a few kernels a layer, replayed as a CUDA graph | everything but f64; tf32, bf16 and f16 from compute capability 8.0 on |
 //! | `cpu` | the plain implementation on all cores, `warpplay_cpu_ref::mlp`; what [`Device::cpu`](crate::Device::cpu) does | everything but tf32, bf16 and f16; [`Residence::Host`] is not needed there |
 //!
@@ -81,7 +85,7 @@
 //!
 //! | to | see |
 //! | --- | --- |
-//! | read MNIST or another set, in IDX, `.npy` or CSV, or draw digits | [`Dataset`], [`CsvFormat`] |
+//! | read MNIST or another set, in IDX, `.npy` or CSV, or draw digits; numbers in place of pixels, standardised or not | [`Dataset`], [`CsvFormat`], [`Scaling`] |
 //! | choose network, optimiser, schedule, precision | [`Options`] |
 //! | train, stop early, evaluate, go on later | [`Trainer`], [`Checkpoint`] |
 //! | use weights, read and write safetensors, write ONNX | [`Classifier`], [`Network`], [`OnnxFormat`] |
@@ -121,14 +125,14 @@ pub use crate::Precision;
 pub use checkpoint::{Checkpoint, TrainerState};
 pub use classifier::{Classifier, ClassifierBuilder, Prediction};
 pub use csv_file::CsvFormat;
-pub use dataset::{Dataset, Split};
+pub use dataset::{Dataset, Scaling, Split};
 pub use evaluation::Classified;
 pub use image::read_image;
 pub use network::{Layer, LayerNorm, Network, WeightLayout};
 pub use onnx::OnnxFormat;
 pub use options::{
-    Activation, EarlyStopping, Engine, Init, MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH, Optimizer, Options, Reduction,
-    Residence, Schedule,
+    Activation, EarlyStopping, Engine, Init, Loss, MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH, Optimizer, Options,
+    Reduction, Residence, Schedule,
 };
 pub use report::{EpochReport, Evaluation, Report, SCHEMA, StoppedBy, SweepEpoch, SweepModel, SweepReport};
 pub use sweep::{MAX_MODELS, Sweep, SweepBuilder};

@@ -43,6 +43,32 @@ impl Default for Activation {
 }
 
 named! {
+    /// What a training minimises, and what the network's outputs are compared with. The losses of a regression are the mean over a sample's outputs of a function of `d`, output less target; as PyTorch defines them.
+    Loss, "loss":
+    /// Softmax and cross-entropy, for samples with the label of a class.
+    CrossEntropy = "cross_entropy",
+    /// `d²`, for samples whose targets are numbers.
+    MeanSquaredError = "mse" | "mean_squared_error",
+    /// `d² / 2` where `|d| <= 1`, else `|d| - 1/2` (Huber 1964), for samples whose targets are numbers: targets far away pull no harder than those at 1.
+    Huber = "huber",
+}
+
+/// The loss that files have which name none.
+#[allow(clippy::derivable_impls, reason = "the macro derives nothing for one variant")]
+impl Default for Loss {
+    fn default() -> Self {
+        Self::CrossEntropy
+    }
+}
+
+impl Loss {
+    /// Whether outputs are compared with numbers, not with classes.
+    pub const fn is_regression(self) -> bool {
+        !matches!(self, Self::CrossEntropy)
+    }
+}
+
+named! {
     /// How the gradients of a batch's samples are combined.
     Reduction, "reduction":
     /// Their mean; a short last batch divides by its own size.
@@ -305,6 +331,9 @@ pub struct Options {
     /// thinned networks; evaluations (test, validation) drop nothing. Which units are dropped is a function of seed, update, layer, row of the batch and unit, the same by every engine. Not with [`Engine::Epoch`]. Default 0.
     #[serde(default)]
     pub dropout: f32,
+    /// What is minimised: [`Loss::CrossEntropy`] for a [`Dataset`](super::Dataset) with labels, another one for a set with targets, whose network has linear outputs. Only cross-entropy with [`Engine::Epoch`]. Default [`Loss::CrossEntropy`].
+    #[serde(default)]
+    pub loss: Loss,
     /// Samples of a batch, 1 to the training samples; the last of an epoch may be shorter. Default 64.
     pub batch: u32,
     /// Total number of epochs, including those of a resumed checkpoint, at least 1. Default 10.
@@ -361,6 +390,7 @@ impl Default for Options {
             activation: Activation::Relu,
             layer_norm: false,
             dropout: 0.0,
+            loss: Loss::CrossEntropy,
             batch: 64,
             epochs: 10,
             learning_rate: 0.01,
@@ -435,6 +465,10 @@ impl Options {
         }
         if !(0.0..1.0).contains(&self.label_smoothing) {
             return Err(Error::option("label_smoothing", self.label_smoothing, "at least 0 and below 1"));
+        }
+        if self.label_smoothing > 0.0 && self.loss.is_regression() {
+            let allowed = format!("0 with loss {}, which has no labels", self.loss);
+            return Err(Error::option("label_smoothing", self.label_smoothing, allowed));
         }
         if let Some(norm) = self.clip_norm.filter(|norm| !(*norm > 0.0 && norm.is_finite())) {
             return Err(Error::option("clip_norm", norm, "a finite number above 0"));
@@ -565,6 +599,7 @@ mod tests {
         fields.remove("activation");
         fields.remove("dropout");
         fields.remove("layer_norm");
+        fields.remove("loss");
         fields.remove("label_smoothing");
         fields.remove("clip_norm");
         let old: Options = serde_json::from_value(json.clone()).unwrap();

@@ -16,7 +16,7 @@ pub struct EpochReport {
     pub epoch: u32,
     /// Mean loss of the epoch's samples, each before its batch's update; of smoothed labels with [`Options::label_smoothing`], of thinned networks with [`Options::dropout`].
     pub loss: f64,
-    /// Share of the test set classified correctly after the epoch; `None` without a test set.
+    /// Share of the test set classified correctly after the epoch; `None` without a test set and in a regression.
     pub test_accuracy: Option<f64>,
     /// Mean loss of the test set after the epoch.
     pub test_loss: Option<f64>,
@@ -97,15 +97,15 @@ pub struct Report {
 pub struct Evaluation {
     /// Version of these fields, [`SCHEMA`].
     pub schema: u32,
-    /// Number of samples classified correctly.
+    /// Number of samples classified correctly; 0 in a regression.
     pub correct: u64,
     /// Samples.
     pub total: u64,
-    /// `correct / total`.
+    /// `correct / total`; 0 in a regression, see [`share`](Self::share).
     pub accuracy: f64,
     /// Mean loss.
     pub loss: f64,
-    /// Samples by true class and predicted class.
+    /// Samples by true class and predicted class; empty in a regression.
     pub confusion: Vec<Vec<u64>>,
     /// Hidden units that are 0 on every sample of this set, for each hidden layer; none where the activation is not the rectifier.
     pub dead_units_by_layer: Vec<u64>,
@@ -123,6 +123,13 @@ pub struct Evaluation {
     pub precision: Option<Precision>,
     /// Seconds of classification, with the set on the device.
     pub seconds: f64,
+}
+
+impl Evaluation {
+    /// The share of samples classified correctly; `None` in a regression.
+    pub fn share(&self) -> Option<f64> {
+        (!self.confusion.is_empty()).then_some(self.accuracy)
+    }
 }
 
 impl fmt::Display for Report {
@@ -155,8 +162,11 @@ impl fmt::Display for Report {
 
 impl fmt::Display for Evaluation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let share = 100.0 * self.accuracy;
-        write!(f, "{} of {} right ({share:.2} %), loss {:.4} on {}", self.correct, self.total, self.loss, self.device)?;
+        match self.share() {
+            Some(share) => write!(f, "{} of {} right ({:.2} %)", self.correct, self.total, 100.0 * share)?,
+            None => write!(f, "{} samples", self.total)?,
+        }
+        write!(f, ", loss {:.4} on {}", self.loss, self.device)?;
         match self.engine {
             Some(engine) => write!(f, " by engine {engine} in {:.3} s", self.seconds),
             None => write!(f, " in {:.3} s", self.seconds),
@@ -187,7 +197,7 @@ pub struct SweepModel {
     pub repeated_epochs: u64,
     /// The epoch in which its loss ceased to be finite.
     pub diverged: Option<u32>,
-    /// Share of the test set that it classifies correctly at the end, 0 to 1; `None` without a test set and for a model that diverged.
+    /// Share of the test set that it classifies correctly at the end, 0 to 1; `None` without a test set, in a regression and for a model that diverged.
     pub test_accuracy: Option<f64>,
     /// Mean loss of the test set at the end.
     pub test_loss: Option<f64>,

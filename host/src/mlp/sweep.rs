@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::engines::Setup;
 use super::engines::epoch::SideBySide;
-use super::options::{Activation, Engine, Init, Optimizer, Options, Precision, Reduction, Residence, Schedule};
+use super::options::{Activation, Engine, Init, Loss, Optimizer, Options, Precision, Reduction, Residence, Schedule};
 use super::report::{SCHEMA, SweepEpoch, SweepModel, SweepReport};
 use super::{Dataset, Trainer, dispatch};
 use crate::runtime::journal::{self, Header, Journal, Piece, Target};
@@ -38,7 +38,7 @@ impl SweepBuilder {
     }
 
     setters! {
-        hidden: Vec<u32>, activation: Activation, layer_norm: bool, dropout: f32, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64, reduction: Reduction,
+        hidden: Vec<u32>, activation: Activation, layer_norm: bool, dropout: f32, loss: Loss, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64, reduction: Reduction,
         init: Init, precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32,
         threads: impl Into<Option<usize>> = threads.into(),
     }
@@ -92,7 +92,7 @@ impl SweepBuilder {
         self.check()?;
         let setup = self.setup();
         if let Some(test) = &self.test {
-            test.expect_fits(&setup.sizes)?;
+            test.expect_for(&setup.sizes, self.options.loss, setup.features)?;
         }
         let engine = dispatch::choose(device, &setup)?;
         let memory = self.memory_needed(device)?;
@@ -109,6 +109,9 @@ impl SweepBuilder {
             }
             if self.options.dropout == 0.0 {
                 without.push("dropout");
+            }
+            if self.options.loss == Loss::CrossEntropy {
+                without.push("loss");
             }
             if self.options.label_smoothing == 0.0 {
                 without.push("label_smoothing");
@@ -138,13 +141,14 @@ impl SweepBuilder {
 
     /// The models of a journal by their keys, each checked against the options.
     fn taken(&self, journal: &Journal, records: BTreeMap<String, Piece<SweepModel>>) -> Result<Finished> {
+        let is_rated = self.test.is_some() && !self.options.loss.is_regression();
         let keys: BTreeMap<String, (u64, f64)> = self.models.iter().map(|&model| (key(model), model)).collect();
         for (name, Piece { result, .. }) in &records {
             let Some(&(seed, learning_rate)) = keys.get(name) else { return Err(journal.not_asked(name)) };
             let n = result.epochs.len();
             let are_numbered = result.epochs.iter().zip(1..).all(|(epoch, number)| epoch.epoch == number);
             let is_whole = match result.diverged {
-                None => n == self.options.epochs as usize && result.test_accuracy.is_some() == self.test.is_some(),
+                None => n == self.options.epochs as usize && result.test_accuracy.is_some() == is_rated,
                 Some(epoch) => epoch <= self.options.epochs && epoch as usize == n + 1,
             };
             let is_share = result.test_accuracy.is_none_or(|share| (0.0..=1.0).contains(&share));
@@ -172,7 +176,8 @@ impl SweepBuilder {
 
     fn setup(&self) -> Setup {
         let sizes = self.options.sizes(self.train.n_inputs(), self.train.n_classes());
-        Setup { options: self.options.clone(), sizes, train: Some(Arc::clone(&self.train)) }
+        let features = self.train.features().is_some();
+        Setup { options: self.options.clone(), sizes, features, train: Some(Arc::clone(&self.train)) }
     }
 }
 
@@ -369,7 +374,7 @@ impl Sweep {
         model.epochs = epochs.map(|epoch| SweepEpoch { epoch: epoch.epoch, loss: epoch.loss }).collect();
         if let (Some(test), None, false) = (&self.test, model.diverged, is_stopped) {
             let found = trainer.evaluate(test)?;
-            (model.test_accuracy, model.test_loss) = (Some(found.accuracy), Some(found.loss));
+            (model.test_accuracy, model.test_loss) = (found.share(), Some(found.loss));
         }
         Ok((model, trained))
     }

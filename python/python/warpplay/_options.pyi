@@ -132,6 +132,7 @@ class MlpOptions(TypedDict, total=False):
     activation: Activation
     layer_norm: bool
     dropout: Number
+    loss: Literal["cross_entropy", "mse", "huber"]
     batch: Integer
     epochs: Integer
     learning_rate: Number

@@ -446,6 +446,7 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_paper_accuracy", 2),
     ("mlp_layers_order_scan", 2),
     ("mlp_layers_loss_gradient", 2),
+    ("mlp_layers_regression_gradient", 2),
     ("mlp_layers_norm", 2),
     ("mlp_layers_layer_norm_parameters", 1),
     ("mlp_layers_clip", 2),
@@ -549,11 +550,12 @@ fn every_barrier_is_there_once() {
 /// Kernels whose shapes overlap (`LaunchShape::overlapping`) must wait for the launches before them.
 #[test]
 fn launches_that_overlap_wait_for_those_before() {
-    const OVERLAPPING: [&str; 11] = [
+    const OVERLAPPING: [&str; 12] = [
         "azero_train_",
         "tile_wgmma_",
         "mlp_layers_gather",
         "mlp_layers_loss_gradient",
+        "mlp_layers_regression_gradient",
         "mlp_layers_activate",
         "mlp_layers_slope",
         "mlp_layers_dropout",

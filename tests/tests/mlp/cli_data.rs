@@ -60,7 +60,10 @@ fn the_format_of_the_data_is_no_matter() {
     let whole = |name: &str| Network::load(scratch.path(name)).expect("weights");
     assert_eq!(whole("torch"), whole("net"));
     whole("net")
-        .save_onnx(scratch.path("library.onnx"), &OnnxFormat { image_size: Some((28, 28)), softmax: true })
+        .save_onnx(
+            scratch.path("library.onnx"),
+            &OnnxFormat { image_size: Some((28, 28)), softmax: true, features: false },
+        )
         .expect("a file");
     assert_eq!(
         fs::read(scratch.path("library.onnx")).expect("a file"),

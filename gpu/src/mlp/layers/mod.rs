@@ -18,8 +18,10 @@
 //! |---|---|
 //! | [`order`] | the epoch's order |
 //! | [`parts`] | what the products of [`tile`](crate::tile) read |
+//! | [`features`] | inputs that are numbers, not pixels |
 //! | [`single`] | the same in single precision, for GPUs before compute capability 8.0 |
 //! | [`loss`] | softmax, loss and its gradient; classes; active units |
+//! | [`regression`] | losses of a regression and their gradient |
 //! | [`activate`] | activations that are not part of the products |
 //! | [`layer_norm`] | layer norm before activations |
 //! | [`dropout`] | dropout of hidden units |
@@ -30,10 +32,12 @@ pub mod activate;
 pub mod clip;
 pub mod control;
 pub mod dropout;
+pub mod features;
 pub mod layer_norm;
 pub mod loss;
 pub mod order;
 pub mod parts;
+pub mod regression;
 pub mod single;
 pub mod update;
 pub mod view;
@@ -46,10 +50,13 @@ crate::kernel_set! {
     order::mlp_layers_order_rank,
     parts::mlp_layers_gather,
     single::mlp_layers_gather_single,
+    features::mlp_layers_gather_features,
     loss::mlp_layers_loss_gradient,
     loss::mlp_layers_classify,
     loss::mlp_layers_active,
     loss::mlp_layers_active_parts,
+    regression::mlp_layers_regression_gradient,
+    regression::mlp_layers_regression_losses,
     activate::mlp_layers_activate,
     activate::mlp_layers_slope,
     dropout::mlp_layers_dropout,

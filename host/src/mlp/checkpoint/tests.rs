@@ -6,7 +6,7 @@ use std::path::Path;
 use warpplay_gpu::mlp::random;
 
 use super::*;
-use crate::mlp::{Activation, EarlyStopping, Engine, Optimizer, Reduction, Residence};
+use crate::mlp::{Activation, EarlyStopping, Engine, Loss, Optimizer, Reduction, Residence};
 use crate::runtime::sealed::reseal;
 
 const PATH: &str = "training.ckpt";
@@ -292,7 +292,7 @@ fn a_training_goes_on_only_with_what_it_had() {
     })
     .unwrap();
     type Change = &'static dyn Fn(&mut Options);
-    let cases: [(Change, &str); 16] = [
+    let cases: [(Change, &str); 17] = [
         (&|options| options.batch = 5, "option batch: 5 is not allowed (4, as in the checkpoint)"),
         (
             &|options| options.learning_rate = 0.2,
@@ -313,6 +313,10 @@ fn a_training_goes_on_only_with_what_it_had() {
         ),
         (&|options| options.dropout = 0.5, "option dropout: 0.5 is not allowed (0.0, as in the checkpoint)"),
         (&|options| options.layer_norm = true, "option layer_norm: true is not allowed (false, as in the checkpoint)"),
+        (
+            &|options| options.loss = Loss::Huber,
+            "option loss: huber is not allowed (cross_entropy, as in the checkpoint)",
+        ),
         (&|options| options.clip_norm = Some(0.5), "option clip_norm: 0.5 is not allowed (none, as in the checkpoint)"),
         (
             &|options| options.schedule = crate::mlp::Schedule::Cosine { minimum: 0.5 },

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::evaluation::Classified;
 use super::state::TrainState;
 use super::{Dataset, Engine, Options};
-use crate::{Buffer, Result};
+use crate::{Buffer, Error, Result};
 
 /// The rest of one epoch.
 pub(super) struct EpochPlan<'a> {
@@ -59,6 +59,11 @@ pub(super) trait Train: Send {
     /// Logits `[n, n_classes]` of `n` images of bytes, `[n, n_inputs]`.
     fn logits(&mut self, images: &[u8]) -> Result<Vec<f32>>;
 
+    /// Outputs `[n, n_classes]` of `n` samples of features, `[n, n_inputs]`, by an engine that was opened for these.
+    fn outputs(&mut self, _: &[f32]) -> Result<Vec<f32>> {
+        Err(Error::option("engine", self.engine(), "layers or cpu with features in f32"))
+    }
+
     /// As [`logits`](Train::logits) of at least one image, from memory of the device to memory of the device; all of it is done on return.
     fn logits_on_device(&mut self, images: &Buffer<u8>) -> Result<Buffer<f32>>;
 
@@ -90,6 +95,8 @@ pub(super) struct Setup {
     pub options: Options,
     /// Widths, the inputs first, the classes last.
     pub sizes: Vec<u32>,
+    /// Whether inputs are features, not images.
+    pub features: bool,
     /// The training set, without the validation samples; `None` for classification only.
     pub train: Option<Arc<Dataset>>,
 }

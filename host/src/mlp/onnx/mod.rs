@@ -1,7 +1,7 @@
 //! Networks as ONNX files, for other programs that run them.
 //!
 //! ```text
-//! images  uint8 [n, n_inputs] or [n, rows, cols]
+//! images  uint8 [n, n_inputs] or [n, rows, cols]; or features, float32 [n, n_inputs], which are the first x
 //!   Cast  to float32
 //!   Div   by 255
 //!   Flatten
@@ -44,6 +44,8 @@ pub struct OnnxFormat {
     pub image_size: Option<(u32, u32)>,
     /// Whether a second output `probabilities` has the softmax of the logits.
     pub softmax: bool,
+    /// Whether the input is `features`, float32 `[n, n_inputs]`, which are taken as they are; no images.
+    pub features: bool,
 }
 
 impl Network {
@@ -58,14 +60,14 @@ impl Network {
     /// # let folder = tempfile::tempdir()?;
     /// # let path = folder.path().join("net.onnx");
     /// let layer = Layer { n_inputs: 6, n_outputs: 2, weights: vec![0.5; 12], bias: vec![0.0, 1.0] };
-    /// let format = OnnxFormat { image_size: Some((2, 3)), softmax: true };
+    /// let format = OnnxFormat { image_size: Some((2, 3)), softmax: true, ..OnnxFormat::default() };
     /// Network::new(vec![layer])?.save_onnx(&path, &format)?;
     /// assert!(path.is_file());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Option`] if an image of that size has another number of pixels than the network has inputs; [`Error::File`] if the file would have 2 GiB or more, which
+    /// [`Error::Option`] if an image of that size has another number of pixels than the network has inputs, or there are features in its place; [`Error::File`] if the file would have 2 GiB or more, which
     /// protobuf does not allow, or cannot be written; an existing file is then unchanged.
     pub fn save_onnx(&self, path: impl AsRef<Path>, format: &OnnxFormat) -> Result<()> {
         let path = path.as_ref();
@@ -91,24 +93,34 @@ impl Network {
                 let allowed = format!("rows and columns of {n_inputs} pixels, the network's inputs");
                 return Err(Error::option("image_size", format!("{rows}x{cols}"), allowed));
             }
+            Some((rows, cols)) if format.features => {
+                return Err(Error::option("image_size", format!("{rows}x{cols}"), "none with features"));
+            }
             Some((rows, cols)) => vec![rows, cols],
             None => vec![n_inputs],
         };
         let mut graph = Graph { name: "perceptron".into(), ..Graph::default() };
         graph.doc_string = "images: bytes, 0 background to 255 ink; logits: a number for each class".into();
-        graph.inputs.push(value("images", UINT8, &image));
-        graph.initializers.push(tensor("scale", &[], &[255.0]));
-        graph.nodes.push(node("Cast", &["images"], "numbers", &[("to", FLOAT.into())]));
-        graph.nodes.push(node("Div", &["numbers", "scale"], "scaled", &[]));
-        graph.nodes.push(node("Flatten", &["scaled"], "x1", &[("axis", 1)]));
+        let first = if format.features { "features" } else { "x1" };
+        if format.features {
+            graph.doc_string = "features: numbers as they are; logits: a number for each class or target".into();
+            graph.inputs.push(value("features", FLOAT, &image));
+        } else {
+            graph.inputs.push(value("images", UINT8, &image));
+            graph.initializers.push(tensor("scale", &[], &[255.0]));
+            graph.nodes.push(node("Cast", &["images"], "numbers", &[("to", FLOAT.into())]));
+            graph.nodes.push(node("Div", &["numbers", "scale"], "scaled", &[]));
+            graph.nodes.push(node("Flatten", &["scaled"], "x1", &[("axis", 1)]));
+        }
         let n_layers = self.layers().len();
         for (number, layer) in (1..).zip(self.layers()) {
             let [x, weights, bias, z] = ["x", "W", "b", "z"].map(|letter| format!("{letter}{number}"));
             let sizes = [layer.n_inputs, layer.n_outputs];
+            let x = if number == 1 { first } else { &x };
             graph.initializers.push(tensor(&weights, &sizes, &layer.weights));
             graph.initializers.push(tensor(&bias, &sizes[1..], &layer.bias));
             let z = if number == n_layers { "logits" } else { &z };
-            graph.nodes.push(node("Gemm", &[&x, &weights, &bias], z, &[]));
+            graph.nodes.push(node("Gemm", &[x, &weights, &bias], z, &[]));
             if number < n_layers {
                 let normalised = format!("y{number}");
                 let z = match self.layer_norms().get(number - 1) {
@@ -261,10 +273,11 @@ mod tests {
             (&graph.nodes[4].outputs, &graph.nodes[5].inputs),
             (&vec!["y1".to_string()], &vec!["y1".to_string()])
         );
-        let graph = read(&OnnxFormat { image_size: Some((2, 3)), softmax: true });
+        let graph = read(&OnnxFormat { image_size: Some((2, 3)), softmax: true, features: false });
         assert_eq!(graph.inputs, [value("images", UINT8, &[2, 3])]);
         assert_eq!(graph.outputs[1], value("probabilities", FLOAT, &[3]));
-        let error = network.save_onnx(&path, &OnnxFormat { image_size: Some((2, 4)), softmax: false }).unwrap_err();
+        let error =
+            network.save_onnx(&path, &OnnxFormat { image_size: Some((2, 4)), ..OnnxFormat::default() }).unwrap_err();
         let text = "option image_size: 2x4 is not allowed (rows and columns of 6 pixels, the network's inputs)";
         assert_eq!(error.to_string(), text);
         let error = network.save_onnx(folder.path().join("absent/net.onnx"), &OnnxFormat::default()).unwrap_err();

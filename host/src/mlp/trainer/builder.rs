@@ -6,7 +6,7 @@ use super::{Position, Trainer};
 use crate::mlp::checkpoint::Checkpoint;
 use crate::mlp::engines::Setup;
 use crate::mlp::options::{
-    Activation, EarlyStopping, Engine, Init, MAX_CLASSES, MAX_WIDTH, Optimizer, Options, Precision, Reduction,
+    Activation, EarlyStopping, Engine, Init, Loss, MAX_CLASSES, MAX_WIDTH, Optimizer, Options, Precision, Reduction,
     Residence, Schedule,
 };
 use crate::mlp::{Dataset, Network, dispatch, network};
@@ -51,7 +51,7 @@ impl TrainerBuilder {
 
     setters! {
         noted in given;
-        hidden: Vec<u32>, activation: Activation, layer_norm: bool, dropout: f32, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64,
+        hidden: Vec<u32>, activation: Activation, layer_norm: bool, dropout: f32, loss: Loss, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64,
         reduction: Reduction, init: Init, seed: u64, precision: Precision, engine: Engine, stream: Residence, held_out: u32,
         early_stopping: Option<EarlyStopping>, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
     }
@@ -113,6 +113,7 @@ impl TrainerBuilder {
             state.check_options(options, &options.sizes(train.n_inputs(), train.n_classes()))?;
         }
         keep.check()?;
+        train.expect_loss(options.loss)?;
         if train.n_inputs() > MAX_WIDTH || train.n_classes() > MAX_CLASSES {
             let got = format!("{} pixels, {} classes", train.n_inputs(), train.n_classes());
             let expected = format!("at most {MAX_WIDTH} pixels, {MAX_CLASSES} classes");
@@ -159,7 +160,7 @@ impl TrainerBuilder {
         let setup = setup(options.clone(), &train);
         let sizes = setup.sizes.clone();
         for set in [&self.test, &validation].into_iter().flatten() {
-            set.expect_fits(&sizes)?;
+            set.expect_for(&sizes, options.loss, setup.features)?;
         }
         let memory = dispatch::memory_needed(device, &setup, &self.others(validation.as_ref()))?;
         let Self { test, network, resume, keep, .. } = self;
@@ -236,15 +237,16 @@ impl TrainerBuilder {
 
 fn setup(options: Options, train: &Arc<Dataset>) -> Setup {
     let sizes = options.sizes(train.n_inputs(), train.n_classes());
-    Setup { options, sizes, train: Some(Arc::clone(train)) }
+    Setup { options, sizes, features: train.features().is_some(), train: Some(Arc::clone(train)) }
 }
 
 /// Names of all options.
-const NAMES: [&str; 23] = [
+const NAMES: [&str; 24] = [
     "hidden",
     "activation",
     "layer_norm",
     "dropout",
+    "loss",
     "batch",
     "epochs",
     "learning_rate",

@@ -210,9 +210,9 @@ impl Trainer {
         let report = EpochReport {
             epoch: number + 1,
             loss: self.position.loss_sum / n,
-            test_accuracy: test.as_ref().map(|test| test.accuracy),
+            test_accuracy: test.as_ref().and_then(Evaluation::share),
             test_loss: test.as_ref().map(|test| test.loss),
-            validation_accuracy: validation.as_ref().map(|validation| validation.accuracy),
+            validation_accuracy: validation.as_ref().and_then(Evaluation::share),
             validation_loss: validation.as_ref().map(|validation| validation.loss),
             learning_rate: learning_rates.last().copied().unwrap_or_default(),
             seconds: self.position.seconds,
@@ -252,7 +252,7 @@ impl Trainer {
     /// # Errors
     /// [`Error::Shape`] if it does not fit the network; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
-        set.expect_fits(&self.sizes)?;
+        set.expect_for(&self.sizes, self.options.loss, self.train.features().is_some())?;
         let known = self.test.iter().find(|(_, test)| Arc::ptr_eq(test, set)).map(|(id, _)| *id);
         let id = known.map_or_else(|| self.engine.load(set), Ok)?;
         self.evaluate_loaded(id, set)

@@ -10,7 +10,7 @@ use warpplay_cpu_ref::mlp::{Parallel, Pass, Real, Training};
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
 use crate::mlp::evaluation::Classified;
-use crate::mlp::options::{Activation, Engine, Optimizer, Options, Precision, Reduction, seed_in_32_bits};
+use crate::mlp::options::{Activation, Engine, Loss, Optimizer, Options, Precision, Reduction, seed_in_32_bits};
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::runtime::threads::Threads;
 use crate::{Backend, Buffer, Device, Error, Memory, Result};
@@ -29,7 +29,7 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
 /// samples that are processed at once. While weights are set, read or written, the host holds further copies of weights and optimiser state: in double precision as the
 /// state of the training, and in single precision as the network or the bytes of a file.
 pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize]) -> Memory {
-    let Setup { options, sizes, train } = setup;
+    let Setup { options, sizes, train, .. } = setup;
     let number = if options.precision == Precision::F64 { 8 } else { 4 };
     let sets_of_values = 1 + if train.is_some() { options.optimizer.n_moments() as u64 } else { 0 };
     let copies = match train {
@@ -101,6 +101,83 @@ fn settings(options: &Options) -> reference::Settings {
     reference::Settings { optimizer, weight_decay, reduction, label_smoothing, clip_norm, dropout }
 }
 
+/// The reference's form of a loss that is a regression's.
+const fn regression(loss: Loss) -> Option<reference::RegressionLoss> {
+    match loss {
+        Loss::CrossEntropy => None,
+        Loss::MeanSquaredError => Some(reference::RegressionLoss::MeanSquaredError),
+        Loss::Huber => Some(reference::RegressionLoss::Huber { delta: 1.0 }),
+    }
+}
+
+/// Targets in `T`.
+fn rounded<T: Real>(targets: &[f32]) -> impl Iterator<Item = T> + '_ {
+    targets.iter().map(|&target| T::rounded(target.into()))
+}
+
+/// The values of the samples of a batch, `width` each.
+fn gathered<V: Copy>(values: &[V], width: u32, batch: &[usize]) -> Vec<V> {
+    let width = width as usize;
+    batch.iter().flat_map(|&sample| values[sample * width..][..width].iter().copied()).collect()
+}
+
+/// Inputs of the first layer: pixels, which are scaled, or numbers.
+#[derive(Clone, Copy)]
+enum Inputs<'a> {
+    Pixels(&'a [u8]),
+    Numbers(&'a [f32]),
+}
+
+impl<'a> Inputs<'a> {
+    fn of(set: &'a Dataset) -> Self {
+        set.features().map_or(Self::Pixels(set.images()), Self::Numbers)
+    }
+
+    fn len(self) -> usize {
+        match self {
+            Self::Pixels(pixels) => pixels.len(),
+            Self::Numbers(numbers) => numbers.len(),
+        }
+    }
+
+    /// Writes those of `range` as the network takes them.
+    fn scale<T: Real>(self, range: Range<usize>, x: &mut Vec<T>) {
+        x.clear();
+        match self {
+            Self::Pixels(pixels) => {
+                x.resize(range.len(), T::zero());
+                reference::pieces::scale_pixels(&pixels[range], x);
+            }
+            Self::Numbers(numbers) => x.extend(rounded::<T>(&numbers[range])),
+        }
+    }
+}
+
+/// A step on a batch of samples that are not images with labels.
+fn step_of_numbers<T: Real>(
+    training: &mut Training<T>,
+    set: &Dataset,
+    batch: &[usize],
+    loss: Option<reference::RegressionLoss>,
+    learning_rate: f64,
+) -> f64 {
+    let (n_inputs, mut x) = (set.n_inputs(), Vec::new());
+    match set.features() {
+        Some(features) => x.extend(rounded::<T>(&gathered(features, n_inputs, batch))),
+        None => {
+            let pixels = gathered(set.images(), n_inputs, batch);
+            Inputs::Pixels(&pixels).scale(0..pixels.len(), &mut x);
+        }
+    }
+    match (loss, set.targets()) {
+        (Some(loss), Some(targets)) => {
+            let targets: Vec<T> = rounded(&gathered(targets, set.n_classes(), batch)).collect();
+            training.step_regression::<Parallel>(&x, &targets, loss, learning_rate)
+        }
+        _ => training.step_on::<Parallel>(&x, &gathered(set.labels(), 1, batch), learning_rate),
+    }
+}
+
 /// Copies values into layers of the same shapes.
 fn fill<T: Real>(what: &str, layers: &mut [reference::Layer<T>], values: &[LayerValues]) -> Result<()> {
     if layers.len() != values.len() {
@@ -138,7 +215,7 @@ fn values<T: Real>(layers: &[reference::Layer<T>]) -> Vec<LayerValues> {
 
 impl<T: Real> CpuEngine<T> {
     fn new(setup: Setup) -> Result<Self> {
-        let Setup { options, sizes, train } = setup;
+        let Setup { options, sizes, train, .. } = setup;
         let threads = Threads::pooled(options.threads)?;
         let sizes: Vec<usize> = sizes.iter().map(|&size| size as usize).collect();
         let layers = sizes.windows(2).map(|size| reference::Layer {
@@ -162,36 +239,50 @@ impl<T: Real> CpuEngine<T> {
     /// Evaluates `n` samples in parts of `evaluate_batch`, and passes each part's results to `look`, in the order of the samples.
     fn pass_parts<R: Send>(
         &self,
-        images: &[u8],
+        inputs: Inputs<'_>,
         look: impl Fn(&reference::Network<T>, Range<usize>, &mut Pass<T>) -> R + Sync,
     ) -> Vec<R> {
         let (n_inputs, network) = (self.sizes[0], &self.training.network);
         let at_once = self.options.evaluate_batch as usize;
         self.threads.run_inside(|| {
-            images
-                .par_chunks(at_once * n_inputs)
-                .enumerate()
-                .map_init(Pass::default, |pass, (part, images)| {
-                    network.forward::<Parallel>(images, pass);
-                    let first = part * at_once;
-                    look(network, first..first + images.len() / n_inputs, pass)
+            let n = inputs.len() / n_inputs;
+            (0..n.div_ceil(at_once))
+                .into_par_iter()
+                .map_init(Pass::default, |pass, part| {
+                    let samples = part * at_once..((part + 1) * at_once).min(n);
+                    inputs.scale(samples.start * n_inputs..samples.end * n_inputs, &mut pass.x);
+                    network.forward_from_x::<Parallel>(pass);
+                    look(network, samples, pass)
                 })
                 .collect()
         })
     }
 }
 
+impl<T: Real> CpuEngine<T> {
+    /// Outputs of the last layer.
+    fn last_outputs(&self, inputs: Inputs<'_>) -> Vec<f32> {
+        let last = self.sizes.len() - 2;
+        let of_part = |pass: &mut Pass<T>| pass.z[last].iter().map(|output| output.widened() as f32).collect();
+        let parts: Vec<Vec<f32>> = self.pass_parts(inputs, |_, _, pass| of_part(pass));
+        parts.concat()
+    }
+}
+
 impl<T: Real> Train for CpuEngine<T> {
     fn train(&mut self, plan: &EpochPlan<'_>, goes_on: &mut dyn FnMut(u32, f64) -> bool) -> Result<EpochOutcome> {
         let set = self.train.as_ref().ok_or_else(|| Error::shape("training set", "one", "none"))?;
-        let (images, labels) = (set.images(), set.labels());
+        let (images, labels, regression) = (set.images(), set.labels(), regression(self.options.loss));
         let order = reference::epoch_order(plan.seed, plan.epoch, set.len());
         let batches = order.chunks(self.options.batch as usize).zip(plan.learning_rates);
         let mut outcome = EpochOutcome { next_step: plan.from_step, ..EpochOutcome::default() };
         for (step, (batch, &learning_rate)) in (0u32..).zip(batches).skip(plan.from_step as usize) {
             let training = &mut self.training;
             training.updates = plan.updates + u64::from(step);
-            let loss = self.threads.run_inside(|| training.step::<Parallel>(images, labels, batch, learning_rate));
+            let loss = self.threads.run_inside(|| match regression {
+                None if set.features().is_none() => training.step::<Parallel>(images, labels, batch, learning_rate),
+                loss => step_of_numbers(training, set, batch, loss, learning_rate),
+            });
             outcome.loss_sum += loss;
             outcome.next_step = step + 1;
             if !loss.is_finite() || training.norm().is_some_and(|norm| !norm.is_finite()) {
@@ -219,13 +310,20 @@ impl<T: Real> Train for CpuEngine<T> {
         // Only the rectifier lets units die.
         let is_alive = self.options.activation != Activation::Relu;
         let unseen: Vec<Vec<bool>> = hidden.iter().map(|&width| vec![is_alive; width]).collect();
-        let parts = self.pass_parts(set.images(), |network, samples, pass| {
-            network.losses(&set.labels()[samples], pass);
+        let parts = self.pass_parts(Inputs::of(set), |network, samples, pass| {
+            if let (Some(loss), Some(targets)) = (regression(self.options.loss), set.targets()) {
+                let n = set.n_classes() as usize;
+                let targets: Vec<T> = rounded(&targets[samples.start * n..samples.end * n]).collect();
+                network.regression_losses(&targets, loss, pass);
+            } else {
+                network.losses(&set.labels()[samples], pass);
+            }
             let mut active = unseen.clone();
             for (active, h) in active.iter_mut().zip(&pass.h[..n_layers - 1]) {
                 reference::pieces::mark_active(h, active);
             }
-            Classified { classes: network.classes(pass), loss_sum: pass.loss_sum(), active }
+            let classes = if set.targets().is_some() { Vec::new() } else { network.classes(pass) };
+            Classified { classes, loss_sum: pass.loss_sum(), active }
         });
         let mut found = Classified { active: unseen, ..Classified::default() };
         for part in parts {
@@ -242,11 +340,14 @@ impl<T: Real> Train for CpuEngine<T> {
         if !images.len().is_multiple_of(self.sizes[0]) {
             return Err(Error::shape("images", format!("a multiple of {} bytes", self.sizes[0]), images.len()));
         }
-        let last = self.sizes.len() - 2;
-        let parts = self.pass_parts(images, |_, _, pass| {
-            pass.z[last].iter().map(|logit| logit.widened() as f32).collect::<Vec<f32>>()
-        });
-        Ok(parts.concat())
+        Ok(self.last_outputs(Inputs::Pixels(images)))
+    }
+
+    fn outputs(&mut self, features: &[f32]) -> Result<Vec<f32>> {
+        if !features.len().is_multiple_of(self.sizes[0]) {
+            return Err(Error::shape("features", format!("a multiple of {}", self.sizes[0]), features.len()));
+        }
+        Ok(self.last_outputs(Inputs::Numbers(features)))
     }
 
     fn logits_on_device(&mut self, _: &Buffer<u8>) -> Result<Buffer<f32>> {

@@ -19,7 +19,7 @@ fn setup(optimizer: Optimizer, precision: Precision, threads: Option<usize>) -> 
         threads,
         ..Options::default()
     };
-    Setup { sizes: options.sizes(12, 3), options, train: Some(Arc::new(train)) }
+    Setup { sizes: options.sizes(12, 3), options, features: false, train: Some(Arc::new(train)) }
 }
 
 fn opened(setup: Setup) -> Box<dyn Train> {

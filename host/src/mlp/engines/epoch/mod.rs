@@ -13,7 +13,9 @@ use warpplay_gpu::mlp::epoch::{CLASSES, HIDDEN, INPUT_MULTIPLE, LEAST_EPSILON, M
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
 use crate::mlp::evaluation::Classified;
-use crate::mlp::options::{Activation, Engine, Optimizer, Options, Precision, Reduction, Residence, seed_in_32_bits};
+use crate::mlp::options::{
+    Activation, Engine, Loss, Optimizer, Options, Precision, Reduction, Residence, seed_in_32_bits,
+};
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::{Buffer, Device, Error, Memory, Result, Stream};
 use kernels::{Course, DeviceSet, Kernels, Networks, Shape};
@@ -23,7 +25,7 @@ use spare::Spare;
 
 /// Checks that this engine supports `setup` on this device.
 ///
-/// Requirements: clusters of blocks (compute capability 9.0), f32, rectifiers, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
+/// Requirements: clusters of blocks (compute capability 9.0), f32, rectifiers, cross-entropy, images of bytes, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
 /// most 944 (the limit of a block's shared memory), and at most 16 classes; for training also batches of at most 256 samples from a set on the device, and an epsilon of
 /// at least 1e-12 where the optimiser has one.
 ///
@@ -35,6 +37,7 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
         activation,
         layer_norm,
         dropout,
+        loss,
         batch,
         optimizer,
         label_smoothing,
@@ -62,6 +65,12 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     }
     if *layer_norm {
         return Err(Error::option("layer_norm", layer_norm, "false with engine epoch"));
+    }
+    if setup.features {
+        return Err(Error::option("engine", Engine::Epoch, "auto or layers with features in f32"));
+    }
+    if *loss != Loss::CrossEntropy {
+        return Err(Error::option("loss", loss, "cross_entropy with engine epoch"));
     }
     if kernels::blocks(n_hidden) > max_cluster {
         let allowed = format!("at most {} units with engine epoch on this device", max_cluster * HIDDEN);

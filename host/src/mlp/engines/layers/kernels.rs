@@ -1,7 +1,7 @@
 //! The kernels that train layer by layer, resolved, with a safe function for each stage; and the device arrays they work on.
 
 use warpplay_gpu::mlp::layers::update::{LayerOffsets, Rate, Rule, UpdateArgs};
-use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
+use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
 use warpplay_gpu::mlp::layers::{self, activate, clip, control, dropout, loss};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
@@ -11,6 +11,7 @@ use warpplay_gpu::tile::task::CLUSTER;
 use super::numbers::{Numbers, Outputs};
 use super::plan::{LayerPlan, Plan};
 use super::tiles::{Activate, Drop, Loss, Normalise, NormaliseBack, Slope, Step, Tiles, Written};
+use crate::mlp::Dataset;
 use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
 
@@ -36,20 +37,71 @@ impl Order {
     }
 }
 
-/// Images and labels on the device.
+/// A regression's loss as the kernels take it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Regression {
+    pub delta: f32,
+    pub factor: f32,
+}
+
+/// Samples that are padded at once, so that the host need not hold a set twice.
+const PIECE: usize = 4096;
+
+/// What samples have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    pub n_inputs: u32,
+    /// Whether inputs are features, not pixels.
+    pub features: bool,
+    /// Targets of a sample, in place of a label.
+    pub n_targets: Option<u32>,
+}
+
+impl Sample {
+    /// Those of a set.
+    pub fn of(set: &Dataset) -> Self {
+        let n_targets = set.targets().map(|_| set.n_classes());
+        Self { n_inputs: set.n_inputs(), features: set.features().is_some(), n_targets }
+    }
+
+    /// Bytes of a sample on the device.
+    pub const fn bytes(self) -> u64 {
+        let answer = match self.n_targets {
+            Some(n_targets) => 4 * n_targets as u64,
+            None => 1,
+        };
+        let inputs = if self.features { 4 * line_length(self.n_inputs) } else { image_stride(self.n_inputs) };
+        inputs as u64 + answer
+    }
+}
+
+/// Images, or features, and labels, or targets, on the device.
 pub(super) struct Samples {
+    /// Empty where there are features.
     images: Buffer<u8>,
+    /// `[n, line_length(n_inputs)]`; empty where there are images.
+    features: Buffer<f32>,
+    /// Empty in a regression.
     labels: Buffer<u8>,
+    /// `[n, n_targets]`; empty where there are labels.
+    targets: Buffer<f32>,
     n_inputs: u32,
     /// Samples there is room for.
     pub capacity: u32,
 }
 
 impl Samples {
-    /// Takes the memory for `capacity` samples of `n_inputs` pixels.
-    pub fn new(stream: &Stream, n_inputs: u32, capacity: u32) -> Result<Self> {
-        let bytes = image_stride(n_inputs) as usize * capacity as usize;
-        Ok(Self { images: stream.alloc(bytes)?, labels: stream.alloc(capacity as usize)?, n_inputs, capacity })
+    /// Takes the memory for `capacity` samples.
+    pub fn new(stream: &Stream, sample: Sample, capacity: u32) -> Result<Self> {
+        let (Sample { n_inputs, features, n_targets }, n) = (sample, capacity as usize);
+        let (bytes, n_features) = match features {
+            true => (0, line_length(n_inputs) as usize * n),
+            false => (image_stride(n_inputs) as usize * n, 0),
+        };
+        let features = stream.alloc(n_features)?;
+        let (n_labels, n_targets) = n_targets.map_or((n, 0), |n_targets| (0, n_targets as usize * n));
+        let (labels, targets) = (stream.alloc(n_labels)?, stream.alloc(n_targets)?);
+        Ok(Self { images: stream.alloc(bytes)?, features, labels, targets, n_inputs, capacity })
     }
 
     /// Images `[n, n_inputs]` that lie on the device, to be read: where they lie if their lines have the kernels' stride, else a copy. There are no labels.
@@ -68,22 +120,46 @@ impl Samples {
                 copy
             }
         };
-        Ok(Self { images, labels: stream.alloc(0)?, n_inputs, capacity })
+        let (features, targets) = (stream.alloc(0)?, stream.alloc(0)?);
+        Ok(Self { images, features, labels: stream.alloc(0)?, targets, n_inputs, capacity })
     }
 
     /// Those of a step.
     fn step<'a>(&'a self, rows: RowsArgs<'a>) -> Step<'a> {
-        Step { images: self.images.view(), labels: self.labels.view(), rows }
+        let labels = if self.labels.is_empty() { In::none() } else { self.labels.view() };
+        Step { images: self.images.view(), features: self.features.view(), labels, rows }
     }
 
-    /// Uploads images `[n, n_inputs]` and labels to the first slots.
-    pub fn write(&mut self, stream: &Stream, images: &[u8], labels: &[u8]) -> Result<()> {
+    /// Uploads a set to the first slots.
+    pub fn write_set(&mut self, stream: &Stream, set: &Dataset) -> Result<()> {
+        if let Some(features) = set.features() {
+            self.write_features(stream, features)?;
+        }
+        self.write(stream, set.images(), set.labels(), set.targets().unwrap_or_default())
+    }
+
+    /// Uploads features `[n, n_inputs]` to the first slots.
+    pub fn write_features(&mut self, stream: &Stream, features: &[f32]) -> Result<()> {
+        let (n_inputs, line) = (self.n_inputs as usize, line_length(self.n_inputs) as usize);
+        if n_inputs == line {
+            return stream.write(&mut self.features, 0, features);
+        }
+        for (number, piece) in features.chunks(PIECE * n_inputs).enumerate() {
+            let mut padded = vec![0.0; piece.len() / n_inputs * line];
+            for (to, from) in padded.chunks_exact_mut(line).zip(piece.chunks_exact(n_inputs)) {
+                to[..n_inputs].copy_from_slice(from);
+            }
+            stream.write(&mut self.features, number * PIECE * line, &padded)?;
+        }
+        Ok(())
+    }
+
+    /// Uploads images `[n, n_inputs]` and labels, or targets, to the first slots.
+    pub fn write(&mut self, stream: &Stream, images: &[u8], labels: &[u8], targets: &[f32]) -> Result<()> {
         let (n_inputs, stride) = (self.n_inputs as usize, image_stride(self.n_inputs) as usize);
         if n_inputs == stride {
             stream.write(&mut self.images, 0, images)?;
         } else {
-            // In pieces, so that the host need not hold a set twice.
-            const PIECE: usize = 4096;
             for (number, piece) in images.chunks(PIECE * n_inputs).enumerate() {
                 let mut padded = vec![0; piece.len() / n_inputs * stride];
                 for (to, from) in padded.chunks_exact_mut(stride).zip(piece.chunks_exact(n_inputs)) {
@@ -92,19 +168,24 @@ impl Samples {
                 stream.write(&mut self.images, number * PIECE * stride, &padded)?;
             }
         }
-        stream.write(&mut self.labels, 0, labels)
+        stream.write(&mut self.labels, 0, labels)?;
+        stream.write(&mut self.targets, 0, targets)
     }
 
-    /// Queues a copy of the first `n` images and labels of pinned memory, images as [`image_stride`] says.
+    /// Queues a copy of the first `n` images and labels, or targets, of pinned memory, images as [`image_stride`] says.
     pub fn write_pinned(
         &mut self,
         stream: &Stream,
         images: &crate::Pinned<u8>,
         labels: &crate::Pinned<u8>,
+        targets: &crate::Pinned<f32>,
         n: usize,
     ) -> Result<()> {
         stream.write_pinned(&mut self.images, 0, images, n * image_stride(self.n_inputs) as usize)?;
-        stream.write_pinned(&mut self.labels, 0, labels, n)
+        if targets.is_empty() {
+            return stream.write_pinned(&mut self.labels, 0, labels, n);
+        }
+        stream.write_pinned(&mut self.targets, 0, targets, targets.len() / self.capacity as usize * n)
     }
 }
 
@@ -133,11 +214,20 @@ pub(super) struct NetworkArrays {
     pub active: Vec<Buffer<u32>>,
     /// Samples there is room for.
     pub capacity: u32,
+    /// The loss, where it is not cross-entropy.
+    pub regression: Option<Regression>,
 }
 
 impl NetworkArrays {
     /// Takes the memory for `capacity` samples at once; the activation as in [`Tiles::new`].
-    pub fn new(stream: &Stream, plan: Plan, numbers: Numbers, capacity: u32, of: Option<u32>) -> Result<Self> {
+    pub fn new(
+        stream: &Stream,
+        plan: Plan,
+        numbers: Numbers,
+        capacity: u32,
+        of: Option<u32>,
+        regression: Option<Regression>,
+    ) -> Result<Self> {
         let Some((last, hidden)) = plan.layers.split_last() else {
             return Err(Error::shape("layers", "at least 1", 0));
         };
@@ -154,12 +244,18 @@ impl NetworkArrays {
             },
             plan,
             capacity,
+            regression,
         })
+    }
+
+    /// Whether inputs are features.
+    pub const fn takes_features(&self) -> bool {
+        self.tiles.takes_features()
     }
 
     /// Prepares the training with batches of `batch` samples, whose hidden units are dropped at a rate of `dropout`.
     pub fn train(&mut self, stream: &Stream, batch: u32, dropout: f32) -> Result<()> {
-        self.tiles.train(stream, &self.plan, batch, dropout)
+        self.tiles.train(stream, &self.plan, batch, dropout, self.regression.is_none())
     }
 }
 
@@ -319,7 +415,7 @@ impl Kernels {
     ) -> Result<()> {
         let NetworkArrays { plan, parameters, logits, tiles, .. } = network;
         let n = rows.batch;
-        let step = Step { images: samples.images.view(), labels: In::none(), rows };
+        let step = Step { labels: In::none(), ..samples.step(rows) };
         // SAFETY: the order holds samples of the set.
         unsafe { self.gather_step(stream, plan, tiles, step)? };
         for number in 0..plan.layers.len() {
@@ -421,6 +517,16 @@ impl Kernels {
     /// # Safety
     /// The step's order holds samples of its set.
     unsafe fn gather_step(&self, stream: &Stream, plan: &Plan, tiles: &mut Tiles, step: Step<'_>) -> Result<()> {
+        if tiles.takes_features() {
+            let Step { features, labels, rows, .. } = step;
+            let n_features = plan.layers[0].n_inputs;
+            let (Written { single, short }, classes, line) = tiles.features(plan, !labels.is_none());
+            // SAFETY: the caller's promise; labels are there for all samples where their classes are asked for.
+            return unsafe {
+                let arguments = (features, labels, classes, single, short, rows, n_features, line);
+                stream.run_unchecked(&self.set.mlp_layers_gather_features, arguments)
+            };
+        }
         let (gather, single) = tiles.gather(plan, step);
         // SAFETY: the caller's promise; the images are there, and inputs of one of both kinds.
         unsafe {
@@ -473,7 +579,7 @@ impl Kernels {
         if matches!(source, Source::Copied(_)) || !network.tiles.are_gathered_by_updates() {
             self.gather(stream, network, train, source)?;
         }
-        let NetworkArrays { plan, parameters, logits, tiles, .. } = network;
+        let NetworkArrays { plan, parameters, logits, tiles, regression, .. } = network;
         let (last, batch) = (plan.layers.len() - 1, train.batch);
         for number in 0..last {
             tiles.run_forward(stream, plan, number, batch, parameters, logits)?;
@@ -486,7 +592,13 @@ impl Kernels {
             Loss { partial: train.partial_losses.view_mut(), scale, mean: train.mean, smoothing: train.smoothing };
         if !tiles.run_logits(stream, plan, parameters, loss)? {
             tiles.run_forward(stream, plan, last, batch, parameters, logits)?;
-            self.loss(stream, logits, train, source, tiles.loss_gradient(), plan.layers[last].n_outputs)?;
+            let n_outputs = plan.layers[last].n_outputs;
+            match *regression {
+                None => self.loss(stream, logits, train, source, tiles.loss_gradient(), n_outputs)?,
+                Some(loss) => {
+                    self.regression(stream, logits, train, source, tiles.loss_gradient(), (loss, n_outputs))?
+                }
+            }
         }
         for number in (1..=last).rev() {
             tiles.run_backward(stream, plan, number, parameters)?;
@@ -530,6 +642,31 @@ impl Kernels {
                 *smoothing,
             );
             stream.run_unchecked(&self.set.mlp_layers_loss_gradient, arguments)
+        }
+    }
+
+    /// Loss and gradient of the outputs of a regression.
+    fn regression(
+        &self,
+        stream: &Stream,
+        outputs: &Buffer<f32>,
+        train: &mut TrainArrays,
+        source: Source<'_>,
+        Written { single, short }: Written<'_>,
+        (Regression { delta, factor }, n_outputs): (Regression, u32),
+    ) -> Result<()> {
+        let (samples, order) = source.samples();
+        let TrainArrays { partial_losses, control, mean, scaled, n, batch, .. } = train;
+        let step = control.view();
+        let scale = if *scaled { step } else { In::none() };
+        let rows = RowsArgs { order, step, n: *n, batch: *batch, first: 0, base: 0 };
+        let targets = &samples.targets;
+        let mean = u32::from(*mean);
+        // SAFETY: the targets are there for every sample that the order names.
+        unsafe {
+            let arguments =
+                (outputs, single, targets, partial_losses, scale, short, rows, n_outputs, mean, delta, factor);
+            stream.run_unchecked(&self.set.mlp_layers_regression_gradient, arguments)
         }
     }
 
@@ -618,11 +755,16 @@ impl Kernels {
         let rows = Self::rows_of(network, samples, from, n)?;
         let n_classes = network.plan.layers.last().map_or(0, |layer| layer.n_outputs);
         self.forward(stream, network, samples, rows())?;
+        let Findings { classes, losses } = findings;
         // SAFETY: labels were checked when the set was loaded; the rows have no order and no step.
         unsafe {
-            let Findings { classes, losses } = findings;
-            let arguments = (&network.logits, &samples.labels, classes, losses, rows(), n_classes);
-            stream.run_unchecked(&self.set.mlp_layers_classify, arguments)?;
+            if let Some(Regression { delta, factor }) = network.regression {
+                let arguments = (&network.logits, &samples.targets, losses, rows(), n_classes, delta, factor);
+                stream.run_unchecked(&self.set.mlp_layers_regression_losses, arguments)?;
+            } else {
+                let arguments = (&network.logits, &samples.labels, classes, losses, rows(), n_classes);
+                stream.run_unchecked(&self.set.mlp_layers_classify, arguments)?;
+            }
         }
         for (number, active) in network.active.iter_mut().enumerate() {
             let n_units = network.plan.layers[number].n_outputs;

@@ -10,17 +10,17 @@ mod tiles;
 use std::sync::Arc;
 
 use warpplay_gpu::mlp::layers::update::{Rate, Rule, kind};
-use warpplay_gpu::mlp::layers::view::{image_stride, line_length};
+use warpplay_gpu::mlp::layers::view::line_length;
 use warpplay_gpu::mlp::layers::{activate, clip, control};
 use warpplay_gpu::mlp::shuffle;
 
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
 use crate::mlp::evaluation::Classified;
-use crate::mlp::options::{Activation, Engine, MAX_CLASSES, Optimizer, Options, Precision, Reduction, Residence};
+use crate::mlp::options::{Activation, Engine, Loss, MAX_CLASSES, Optimizer, Options, Precision, Reduction, Residence};
 use crate::mlp::state::TrainState;
 use crate::{Buffer, Device, Error, Graph, Memory, Result, Stream};
-use kernels::{Course, Findings, Kernels, NetworkArrays, Order, Samples, Source, TrainArrays};
+use kernels::{Course, Findings, Kernels, NetworkArrays, Order, Regression, Sample, Samples, Source, TrainArrays};
 use numbers::Numbers;
 use plan::Plan;
 use staging::Staging;
@@ -38,21 +38,24 @@ const _: () = assert!(MAX_CLASSES <= warpplay_gpu::mlp::layers::loss::MAX_CLASSE
 /// # Errors
 /// [`Error::Option`] for a precision that the device does not support; [`Error::OutOfMemory`] if the device has not enough memory.
 pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
-    let Setup { options, sizes, train, .. } = setup;
-    let numbers = Numbers::of(device, options.precision)?;
+    let sample = sample_of(&setup);
+    let Setup { options, sizes, train, features } = setup;
+    let numbers = Numbers::of(device, options.precision, features)?;
     let stream = device.stream()?;
     let kernels = Kernels::load(device)?;
     let (plan, capacity) = plan_of(&options, &sizes, train.as_deref())?;
     let n_train = train.as_ref().map(|set| sample_count(set)).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
-    let mut network = NetworkArrays::new(&stream, plan, numbers, capacity, curve(&options))?;
+    let n_outputs = sizes[sizes.len() - 1];
+    let (of, loss) = (curve(&options), regression(options.loss, n_outputs));
+    let mut network = NetworkArrays::new(&stream, plan, numbers, capacity, of, loss)?;
     if n_train.is_some() {
         network.train(&stream, batch, options.dropout)?;
     }
     let kept = stream.alloc(network.plan.n_values)?;
     let staging = match options.stream {
         Residence::Device => None,
-        Residence::Host => Some(Staging::new(&stream, sizes[0], network.capacity)?),
+        Residence::Host => Some(Staging::new(&stream, sample, network.capacity)?),
     };
     let training = match n_train {
         Some(n) => Some(Training::new(&stream, &network.plan, &options, batch, n)?),
@@ -80,8 +83,8 @@ fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>) -> Result<
 
 /// Memory of the network and its training, with sets of these numbers of samples in addition to the training set.
 pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize]) -> Result<Memory> {
-    let Setup { options, sizes, train, .. } = setup;
-    let numbers = Numbers::of(device, options.precision)?;
+    let Setup { options, sizes, train, features } = setup;
+    let numbers = Numbers::of(device, options.precision, *features)?;
     let (plan, capacity) = plan_of(options, sizes, train.as_deref())?;
     let n_train = train.as_ref().map_or(0, |train| train.len());
     let batch = u64::from(options.batch).min(n_train as u64);
@@ -90,7 +93,7 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
     let trained = (n_train > 0).then_some(batch as u32);
     let logits = plan.layers.last().map_or(0, |layer| u64::from(layer.line()) * u64::from(capacity));
     let layers = 4 * logits + Tiles::bytes(&plan, numbers, capacity, trained, curve(options));
-    let sample = u64::from(image_stride(sizes[0])) + 1;
+    let sample = sample_of(setup).bytes();
     let held = 2 * sample * u64::from(capacity);
     let memory = Memory::default().on_device("weights", 4 * copies * plan.n_values as u64).on_device("layers", layers);
     let memory = match n_train as u64 {
@@ -113,6 +116,13 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
     })
 }
 
+/// What the samples of a setup have.
+fn sample_of(setup: &Setup) -> Sample {
+    let Setup { options, sizes, features, .. } = setup;
+    let n_targets = options.loss.is_regression().then(|| sizes[sizes.len() - 1]);
+    Sample { n_inputs: sizes[0], features: *features, n_targets }
+}
+
 fn sample_count(set: &Dataset) -> Result<u32> {
     // Positions of samples, a batch further, must fit 32 bits.
     u32::try_from(set.len())
@@ -129,6 +139,16 @@ const fn curve(options: &Options) -> Option<u32> {
         Activation::Tanh => Some(activate::kind::TANH),
         Activation::Sigmoid => Some(activate::kind::SIGMOID),
         Activation::Gelu => Some(activate::kind::GELU),
+    }
+}
+
+/// The kernels' form of a loss; `None` for cross-entropy.
+fn regression(loss: Loss, n_outputs: u32) -> Option<Regression> {
+    let n = n_outputs as f32;
+    match loss {
+        Loss::CrossEntropy => None,
+        Loss::MeanSquaredError => Some(Regression { delta: f32::INFINITY, factor: 2.0 / n }),
+        Loss::Huber => Some(Regression { delta: 1.0, factor: 1.0 / n }),
     }
 }
 
@@ -272,6 +292,33 @@ impl LayersEngine {
     fn stage(staging: &mut Staging, stream: &Stream, set: &Dataset, from: u32, n: u32) -> Result<()> {
         staging.fill(stream, 0, set, (from..from + n).map(|sample| sample as usize))
     }
+
+    /// Outputs of the last layer for inputs `[n, n_inputs]`, as many at a time as there is room for; `write` uploads those of so many samples.
+    fn in_pieces<T>(
+        &mut self,
+        inputs: &[T],
+        write: impl Fn(&Stream, &mut Samples, &[T], usize) -> Result<()>,
+    ) -> Result<Vec<f32>> {
+        let Self { network, kernels, stream, .. } = self;
+        let (Some(first), Some(last)) = (network.plan.layers.first(), network.plan.layers.last()) else {
+            return Err(Error::shape("layers", "at least 1", 0));
+        };
+        let (n_inputs, n_classes) = (first.n_inputs as usize, last.n_outputs as usize);
+        let sample = Sample { n_inputs: first.n_inputs, features: network.takes_features(), n_targets: None };
+        let mut logits = Vec::with_capacity(inputs.len() / n_inputs * n_classes);
+        for inputs in inputs.chunks(network.capacity as usize * n_inputs) {
+            let n = (inputs.len() / n_inputs) as u32;
+            let mut samples = Samples::new(stream, sample, n)?;
+            write(stream, &mut samples, inputs, n as usize)?;
+            kernels.logits(stream, network, &samples, 0, n)?;
+            let mut lines = vec![0.0; n as usize * line_length(n_classes as u32) as usize];
+            stream.read_into(&network.logits, 0, &mut lines)?;
+            for line in lines.chunks_exact(line_length(n_classes as u32) as usize) {
+                logits.extend_from_slice(&line[..n_classes]);
+            }
+        }
+        Ok(logits)
+    }
 }
 
 /// Number of steps of an epoch.
@@ -370,8 +417,8 @@ impl Train for LayersEngine {
         let resident = match self.staging {
             Some(_) => None,
             None => {
-                let mut samples = Samples::new(&self.stream, set.n_inputs(), n)?;
-                samples.write(&self.stream, set.images(), set.labels())?;
+                let mut samples = Samples::new(&self.stream, Sample::of(set), n)?;
+                samples.write_set(&self.stream, set)?;
                 Some((samples, Findings::new(&self.stream, n)?))
             }
         };
@@ -400,7 +447,9 @@ impl Train for LayersEngine {
                     Self::stage(staging, stream, set, from, here)?;
                     let Staging { slots, findings, .. } = staging;
                     kernels.classify(stream, network, &slots[0].samples, findings, 0, here)?;
-                    found.classes.extend_from_slice(&stream.read(&findings.classes)?[..here as usize]);
+                    if network.regression.is_none() {
+                        found.classes.extend_from_slice(&stream.read(&findings.classes)?[..here as usize]);
+                    }
                     losses.extend_from_slice(&stream.read(&findings.losses)?[..here as usize]);
                 }
                 (None, None) => return Err(no_training()),
@@ -408,7 +457,9 @@ impl Train for LayersEngine {
             from += here;
         }
         if let Some((_, findings)) = resident {
-            found.classes = stream.read(&findings.classes)?;
+            if network.regression.is_none() {
+                found.classes = stream.read(&findings.classes)?;
+            }
             losses = stream.read(&findings.losses)?;
         }
         found.loss_sum = losses.iter().map(|&loss| f64::from(loss)).sum();
@@ -426,24 +477,11 @@ impl Train for LayersEngine {
     }
 
     fn logits(&mut self, images: &[u8]) -> Result<Vec<f32>> {
-        let Self { network, kernels, stream, .. } = self;
-        let (Some(first), Some(last)) = (network.plan.layers.first(), network.plan.layers.last()) else {
-            return Err(Error::shape("layers", "at least 1", 0));
-        };
-        let (n_inputs, n_classes) = (first.n_inputs as usize, last.n_outputs as usize);
-        let mut logits = Vec::with_capacity(images.len() / n_inputs * n_classes);
-        for images in images.chunks(network.capacity as usize * n_inputs) {
-            let n = (images.len() / n_inputs) as u32;
-            let mut samples = Samples::new(stream, n_inputs as u32, n)?;
-            samples.write(stream, images, &vec![0; n as usize])?;
-            kernels.logits(stream, network, &samples, 0, n)?;
-            let mut lines = vec![0.0; n as usize * line_length(n_classes as u32) as usize];
-            stream.read_into(&network.logits, 0, &mut lines)?;
-            for line in lines.chunks_exact(line_length(n_classes as u32) as usize) {
-                logits.extend_from_slice(&line[..n_classes]);
-            }
-        }
-        Ok(logits)
+        self.in_pieces(images, |stream, samples, images, n| samples.write(stream, images, &vec![0; n], &[]))
+    }
+
+    fn outputs(&mut self, features: &[f32]) -> Result<Vec<f32>> {
+        self.in_pieces(features, |stream, samples, features, _| samples.write_features(stream, features))
     }
 
     fn logits_on_device(&mut self, images: &Buffer<u8>) -> Result<Buffer<f32>> {

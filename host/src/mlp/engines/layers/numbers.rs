@@ -13,27 +13,30 @@ pub(super) struct Numbers {
     pub values: Values,
     /// Parts of a number; pixels have one.
     pub parts: u32,
+    /// Whether the first layer's inputs are numbers as all others, not pixels.
+    pub features: bool,
 }
 
 impl Numbers {
-    /// Those of a precision on a device: two parts of bfloat16 have 16 bits where TF32 has 11, three have 24.
+    /// Those of a precision on a device, for inputs that are features or pixels: two parts of bfloat16 have 16 bits where TF32 has 11, three have 24.
     ///
     /// # Errors
     /// [`Error::Option`] for a precision that the device's products do not have.
-    pub fn of(device: &Device, precision: Precision) -> Result<Self> {
+    pub fn of(device: &Device, precision: Precision, features: bool) -> Result<Self> {
         // `simt` has what the newest have.
         let older = device.info()?.compute_capability.filter(|&capability| capability < (8, 0));
+        let of = |values, parts| Self { values, parts, features };
         Ok(match (precision, older) {
-            (Precision::F32, Some(_)) => Self { values: Values::F32, parts: 1 },
+            (Precision::F32, Some(_)) => of(Values::F32, 1),
             (_, Some((major, minor))) => {
                 let name = device.name();
                 let allowed = format!("f32 on {name}, whose compute capability is {major}.{minor}, below 8.0");
                 return Err(Error::option("precision", precision, allowed));
             }
-            (Precision::Bf16, None) => Self { values: Values::Bf16, parts: 1 },
-            (Precision::F16, None) => Self { values: Values::F16, parts: 1 },
-            (Precision::Tf32, None) => Self { values: Values::Bf16, parts: 2 },
-            (Precision::F32, None) => Self { values: Values::Bf16, parts: 3 },
+            (Precision::Bf16, None) => of(Values::Bf16, 1),
+            (Precision::F16, None) => of(Values::F16, 1),
+            (Precision::Tf32, None) => of(Values::Bf16, 2),
+            (Precision::F32, None) => of(Values::Bf16, 3),
             (Precision::F64 | Precision::I16, None) => {
                 return Err(Error::option("precision", precision, "f32, tf32, bf16 or f16 by the engine layers"));
             }
@@ -42,6 +45,16 @@ impl Numbers {
 
     pub const fn is_single(self) -> bool {
         matches!(self.values, Values::F32)
+    }
+
+    /// Parts of the inputs of layer `layer`.
+    pub const fn input_parts(self, layer: usize) -> u32 {
+        if layer == 0 && !self.features { 1 } else { self.parts }
+    }
+
+    /// What a product of the inputs of layer `layer` is multiplied with: pixels are whole numbers up to 255.
+    pub const fn input_factor(self, layer: usize) -> f32 {
+        if layer == 0 && !self.features { 1.0 / 255.0 } else { 1.0 }
     }
 
     /// The precision of the products' operands.

@@ -12,9 +12,6 @@ use crate::tile::group::{Group, OfGroup};
 use crate::tile::logits::{Classes, Logits};
 use crate::{Buffer, In, InOut, Result, Stream};
 
-/// The pixels are whole numbers up to 255.
-const PIXEL: f32 = 1.0 / 255.0;
-
 /// Where numbers go that a product reads: one of the two.
 pub(super) struct Written<'a> {
     pub single: InOut<'a, f32>,
@@ -72,6 +69,8 @@ struct Training {
 /// The samples of a step; without labels where nobody asks for their classes.
 pub(super) struct Step<'a> {
     pub images: In<'a, u8>,
+    /// In place of images.
+    pub features: In<'a, f32>,
     pub labels: In<'a, u8>,
     pub rows: RowsArgs<'a>,
 }
@@ -197,9 +196,9 @@ impl Tiles {
         let kernels = Kernels::load(stream.device(), numbers.of_operands(), None)?;
         let mut inputs = Vec::new();
         for (number, layer) in plan.layers.iter().enumerate() {
-            let (line, parts) = (input_line(layer) as usize, Self::input_parts(numbers, number) as usize);
+            let (line, parts) = (input_line(layer) as usize, numbers.input_parts(number) as usize);
             let mut values = Held::new(stream, numbers, line * capacity as usize * parts)?;
-            // The pixels' 1 is written with them.
+            // The first inputs' 1 is written with them.
             if number > 0 {
                 values.put_ones(stream, numbers, [capacity as usize, line, layer.n_inputs as usize])?;
             }
@@ -232,7 +231,7 @@ impl Tiles {
             .map(|(number, layer)| {
                 let inputs = u64::from(input_line(layer)) * u64::from(capacity);
                 let outputs = u64::from(numbers.output_line(layer)) * u64::from(batch.unwrap_or(0));
-                inputs * u64::from(Self::input_parts(numbers, number)) + outputs * u64::from(numbers.parts)
+                inputs * u64::from(numbers.input_parts(number)) + outputs * u64::from(numbers.parts)
             })
             .sum();
         let weights = if numbers.is_single() { 0 } else { plan.n_short_values as u64 * u64::from(numbers.parts) };
@@ -246,10 +245,6 @@ impl Tiles {
         curve
             + u64::from(numbers.values.bytes()) * (held + weights)
             + batch.map_or(0, |batch| 4 * (u64::from(batch) + 1))
-    }
-
-    const fn input_parts(numbers: Numbers, layer: usize) -> u32 {
-        if layer == 0 { 1 } else { numbers.parts }
     }
 
     /// A product without epilogue of all its depths.
@@ -275,7 +270,7 @@ impl Tiles {
 
     /// How the inputs of a layer lie, row by row or depth by depth.
     fn inputs_lie(&self, number: usize, layer: &LayerPlan, by_depth: bool) -> Lie {
-        Lie::of_lines(by_depth, self.capacity, input_line(layer), Self::input_parts(self.numbers, number))
+        Lie::of_lines(by_depth, self.capacity, input_line(layer), self.numbers.input_parts(number))
     }
 
     fn weights_lie(&self, layer: &LayerPlan, by_depth: bool) -> Lie {
@@ -309,7 +304,7 @@ impl Tiles {
                 },
                 _ => shape,
             };
-            let factor = if number == 0 { PIXEL } else { 1.0 };
+            let factor = self.numbers.input_factor(number);
             let shape = Shape { factor, rectifier: number < last && self.curve.is_none(), ..shape };
             Prepared::new(stream, &self.kernels, shape, self.input_operand(number), self.weights_operand(layer))
         };
@@ -336,8 +331,8 @@ impl Tiles {
         Ok(Some((logits, maps)))
     }
 
-    /// Prepares the training with batches of `batch` samples, whose hidden units are dropped at a rate of `dropout`.
-    pub fn train(&mut self, stream: &Stream, plan: &Plan, batch: u32, dropout: f32) -> Result<()> {
+    /// Prepares the training with batches of `batch` samples, whose hidden units are dropped at a rate of `dropout`; `classifies` where the loss is cross-entropy, which the last product may compute.
+    pub fn train(&mut self, stream: &Stream, plan: &Plan, batch: u32, dropout: f32, classifies: bool) -> Result<()> {
         let (numbers, parts) = (self.numbers, self.numbers.parts);
         let of_outputs = |layer| numbers.output_line(layer) as usize * batch as usize * parts as usize;
         let gradients: Vec<Held> =
@@ -365,7 +360,7 @@ impl Tiles {
             let sizes = [layer.n_inputs + 1, layer.n_outputs, batch];
             let (a, b) = (self.inputs_lie(number, layer, true), Lie { by_depth: true, ..own });
             let shape = self.shape(sizes, a, b, layer.line());
-            let factor = if number == 0 { PIXEL } else { 1.0 };
+            let factor = numbers.input_factor(number);
             shapes.push(Shape { division: layer.part, factor, c_part_stride: layer.n_values.into(), ..shape });
         }
         let of_group = |(number, &shape): (usize, &Shape)| {
@@ -385,7 +380,7 @@ impl Tiles {
             }
         };
         let forward = self.forward(stream, plan, batch)?;
-        let logits = self.logits(stream, plan, &forward)?;
+        let logits = if classifies { self.logits(stream, plan, &forward)? } else { None };
         let classes = stream.alloc(batch as usize + 1)?;
         if let Some(Curve { slopes, normalised, inverses, .. }) = &mut self.curve {
             let hidden = &plan.layers[..plan.layers.len() - 1];
@@ -401,13 +396,25 @@ impl Tiles {
 
     /// Whether updates gather the samples of the next step.
     pub const fn are_gathered_by_updates(&self) -> bool {
-        !self.numbers.is_single()
+        !self.numbers.is_single() && !self.numbers.features
     }
 
     /// Where the samples of a step go, with labels their classes, too; the inputs are the second where they are in single precision.
     pub fn gather<'a>(&'a mut self, plan: &Plan, step: Step<'a>) -> (GatherArgs<'a>, InOut<'a, f32>) {
         let (single, inputs) = self.inputs[0].views_mut();
         (gathered(inputs, self.training.as_mut(), self.numbers, plan, step), single)
+    }
+
+    /// Where the features of a step go, with labels their classes, too, and the numbers of a line.
+    pub fn features<'a>(&'a mut self, plan: &Plan, has_classes: bool) -> (Written<'a>, InOut<'a, u32>, u32) {
+        let training = self.training.as_mut().filter(|_| has_classes && !self.numbers.is_single());
+        let classes = training.map_or_else(InOut::none, |training| training.classes.view_mut());
+        (written(&mut self.inputs[0], self.numbers), classes, input_line(&plan.layers[0]))
+    }
+
+    /// Whether inputs are features.
+    pub const fn takes_features(&self) -> bool {
+        self.numbers.features
     }
 
     /// Where the parameters go, if they do.
@@ -419,7 +426,9 @@ impl Tiles {
     pub fn updated<'a>(&'a mut self, plan: &Plan, next: Option<Step<'a>>) -> (PartsArgs<'a>, GatherArgs<'a>) {
         let Self { inputs, weights, n_weights, training, numbers, .. } = self;
         let gather = match (next, &mut inputs[0]) {
-            (Some(step), Held::Short(inputs)) => gathered(inputs.view_mut(), training.as_mut(), *numbers, plan, step),
+            (Some(step), Held::Short(inputs)) if !numbers.features => {
+                gathered(inputs.view_mut(), training.as_mut(), *numbers, plan, step)
+            }
             _ => nothing(),
         };
         (all_parts(weights, *n_weights, *numbers), gather)
@@ -690,7 +699,7 @@ fn gathered<'a>(
     training: Option<&'a mut Training>,
     numbers: Numbers,
     plan: &Plan,
-    Step { images, labels, rows }: Step<'a>,
+    Step { images, labels, rows, .. }: Step<'a>,
 ) -> GatherArgs<'a> {
     let layer = &plan.layers[0];
     let has_classes = !labels.is_none() && !numbers.is_single();

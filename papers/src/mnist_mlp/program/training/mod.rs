@@ -114,6 +114,7 @@ impl Program {
             return Err(Error::option("batch", options.batch, allowed));
         }
         let sizes = options.sizes(train.n_inputs(), train.n_classes());
+        train.expect_fits(&sizes)?;
         let network = Network::initial(&sizes, options.init, options.seed.into())?;
         let mut program = Self::open(device, options, sizes, Some(train))?;
         program.set_network(&network)?;

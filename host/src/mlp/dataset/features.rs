@@ -1,0 +1,204 @@
+//! Sets whose samples have numbers in place of pixels, as they are or standardised.
+
+use std::path::Path;
+
+use super::{Dataset, most_classes};
+use crate::mlp::csv_file::{self, CsvFormat};
+use crate::mlp::source::Source;
+use crate::mlp::{npy, sample_files};
+use crate::{Error, Result};
+
+/// What standardises features: of each the mean and the standard deviation over the samples of a training set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaling {
+    /// `[n_features]`
+    pub mean: Vec<f64>,
+    /// `[n_features]` Above 0; 1 for a feature that is the same for all samples.
+    pub deviation: Vec<f64>,
+}
+
+impl Dataset {
+    /// A set of `labels.len()` samples of `n_features` numbers, `features` `[n, n_features]`, which networks take as they are; labels are below `n_classes`. With [`Precision::F16`](crate::Precision::F16) they are rounded to
+    /// half precision, so none may exceed 65,504: see [`scaled`](Self::scaled).
+    ///
+    /// # Errors
+    /// As [`Dataset::new`]; [`Error::Shape`] also for a feature that is not finite.
+    ///
+    /// ```
+    /// use warpplay::mlp::Dataset;
+    ///
+    /// let set = Dataset::of_features(vec![0.5, -2.0, 0.25, 1e3], vec![0, 1], 2, 2, "two pairs")?;
+    /// let scaled = set.scaled(&set.scaling()?)?;
+    /// assert_eq!(scaled.features(), Some(&[1.0, -1.0, -1.0, 1.0][..]));
+    /// # Ok::<(), warpplay::Error>(())
+    /// ```
+    pub fn of_features(
+        features: Vec<f32>,
+        labels: Vec<u8>,
+        n_features: u32,
+        n_classes: u32,
+        source: impl Into<String>,
+    ) -> Result<Self> {
+        check_features(&features, labels.len(), n_features)?;
+        // The labels are checked as those of images without pixels.
+        let n = labels.len();
+        let set = Self::new(vec![0; n], labels, 1, 1, n_classes, source)?;
+        Ok(Self { images: Vec::new(), features, cols: n_features, ..set })
+    }
+
+    /// A set of samples of `n_features` numbers, as [`of_features`](Self::of_features), with targets as [`with_targets`](Self::with_targets).
+    ///
+    /// # Errors
+    /// As both.
+    pub fn of_features_with_targets(
+        features: Vec<f32>,
+        targets: Vec<f32>,
+        n_features: u32,
+        n_targets: u32,
+        source: impl Into<String>,
+    ) -> Result<Self> {
+        let n = targets.len().checked_div(n_targets as usize).unwrap_or(0);
+        let set = Self::with_targets(vec![0; n], targets, 1, 1, n_targets, source)?;
+        check_features(&features, n, n_features)?;
+        Ok(Self { images: Vec::new(), features, cols: n_features, ..set })
+    }
+
+    /// All features, `[n, n_inputs]`, in place of images.
+    pub fn features(&self) -> Option<&[f32]> {
+        (!self.features.is_empty()).then_some(&self.features)
+    }
+
+    /// Mean and standard deviation of each feature over the samples of this set, in double precision.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a set of images.
+    pub fn scaling(&self) -> Result<Scaling> {
+        let features = self.expect_features()?;
+        let (n, width) = (self.len() as f64, self.n_inputs() as usize);
+        let mut mean = vec![0.0; width];
+        for sample in features.chunks_exact(width) {
+            mean.iter_mut().zip(sample).for_each(|(sum, &value)| *sum += f64::from(value) / n);
+        }
+        let mut deviation = vec![0.0; width];
+        for sample in features.chunks_exact(width) {
+            for ((sum, &value), mean) in deviation.iter_mut().zip(sample).zip(&mean) {
+                *sum += (f64::from(value) - mean).powi(2) / n;
+            }
+        }
+        let first = &features[..width];
+        for (at, deviation) in deviation.iter_mut().enumerate() {
+            let is_constant = features.iter().skip(at).step_by(width).all(|&value| value == first[at]);
+            *deviation = if is_constant { 1.0 } else { deviation.sqrt() };
+        }
+        Ok(Scaling { mean, deviation })
+    }
+
+    /// The same set with standardised features, `(feature - mean) / deviation`: of a training set its own [`scaling`](Self::scaling), of a test set the training set's.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a set of images, a scaling of other features, or numbers that leave single precision.
+    pub fn scaled(&self, scaling: &Scaling) -> Result<Self> {
+        let features = self.expect_features()?;
+        let Scaling { mean, deviation } = scaling;
+        let width = self.n_inputs() as usize;
+        for values in [mean, deviation] {
+            if values.len() != width {
+                return Err(Error::shape("scaling", format!("that of {width} features"), values.len()));
+            }
+        }
+        let of_sample = |sample: &[f32]| -> Vec<f32> {
+            let scaled = sample.iter().zip(mean).zip(deviation);
+            scaled.map(|((&value, mean), deviation)| ((f64::from(value) - mean) / deviation) as f32).collect()
+        };
+        let features: Vec<f32> = features.chunks_exact(width).flat_map(of_sample).collect();
+        check_features(&features, self.len(), self.cols)?;
+        Ok(Self { features, ..self.clone() })
+    }
+
+    /// Reads a file of features, an `.npy` file of `[n, n_features]` floating-point numbers (of more dimensions, the last ones are one), and one of labels as [`load`](Self::load). Numbers are rounded to single precision.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); [`Error::File`] for a feature that is not finite.
+    pub fn load_features(features: impl AsRef<Path>, labels: impl AsRef<Path>, n_classes: Option<u32>) -> Result<Self> {
+        let (path, labels_path) = (features.as_ref(), labels.as_ref());
+        let most = most_classes(n_classes)?;
+        let (features, n_features) = npy::read_features(Source::open(path)?)?;
+        let labels = sample_files::read_labels(labels_path)?;
+        let n = features.len() / n_features as usize;
+        if labels.len() != n {
+            let reason = format!("{} labels for the {n} samples of {}", labels.len(), path.display());
+            return Err(Error::file(labels_path, None, reason));
+        }
+        if let Some(at) = labels.iter().position(|&label| u32::from(label) >= most) {
+            let reason = format!("label {at} is {}, below {most} is expected", labels[at]);
+            return Err(Error::file(labels_path, None, reason));
+        }
+        let n_classes = n_classes.unwrap_or_else(|| classes_of(&labels));
+        Self::of_features(features, labels, n_features, n_classes, path.display().to_string())
+    }
+
+    /// Reads a file of features as [`load_features`](Self::load_features), and one of targets as [`load_with_targets`](Self::load_with_targets).
+    ///
+    /// # Errors
+    /// As both.
+    pub fn load_features_with_targets(features: impl AsRef<Path>, targets: impl AsRef<Path>) -> Result<Self> {
+        let (path, targets_path) = (features.as_ref(), targets.as_ref());
+        let (features, n_features) = npy::read_features(Source::open(path)?)?;
+        let (targets, n_targets) = npy::read_targets(Source::open(targets_path)?)?;
+        let (n, n_of_targets) = (features.len() / n_features as usize, targets.len() / n_targets as usize);
+        if n != n_of_targets {
+            let reason = format!("targets of {n_of_targets} samples for the {n} samples of {}", path.display());
+            return Err(Error::file(targets_path, None, reason));
+        }
+        Self::of_features_with_targets(features, targets, n_features, n_targets, path.display().to_string())
+    }
+
+    /// Reads a CSV file as [`load_csv`](Self::load_csv), whose columns but that of the labels have numbers, finite in single precision.
+    ///
+    /// # Errors
+    /// As [`load_csv`](Self::load_csv).
+    pub fn load_csv_features(path: impl AsRef<Path>, format: &CsvFormat, n_classes: Option<u32>) -> Result<Self> {
+        let path = path.as_ref();
+        let (n_features, features, labels) = csv_file::read_features(path, format, most_classes(n_classes)?)?;
+        let n_classes = n_classes.unwrap_or_else(|| classes_of(&labels));
+        Self::of_features(features, labels, n_features, n_classes, path.display().to_string())
+    }
+
+    /// Reads a CSV file as [`load_csv_features`](Self::load_csv_features), whose column of labels has the target of a regression, a finite number.
+    ///
+    /// # Errors
+    /// As [`load_csv_features`](Self::load_csv_features).
+    pub fn load_csv_features_with_targets(path: impl AsRef<Path>, format: &CsvFormat) -> Result<Self> {
+        let path = path.as_ref();
+        let (n_features, features, targets) = csv_file::read_features_and_targets(path, format)?;
+        Self::of_features_with_targets(features, targets, n_features, 1, path.display().to_string())
+    }
+
+    fn expect_features(&self) -> Result<&[f32]> {
+        self.features().ok_or_else(|| Error::shape(self.source(), "samples with features", "images"))
+    }
+}
+
+/// The number of classes where none is given.
+fn classes_of(labels: &[u8]) -> u32 {
+    (u32::from(labels.iter().copied().max().unwrap_or_default()) + 1).max(2)
+}
+
+/// Checks that these are `n` samples of finite numbers, at least one.
+fn check_features(features: &[f32], n: usize, n_features: u32) -> Result<()> {
+    if n == 0 || n_features == 0 {
+        let got = format!("{n} of {n_features} features");
+        return Err(Error::shape("samples", "at least 1 of at least 1 feature", got));
+    }
+    let expected = n as u128 * u128::from(n_features);
+    if expected != features.len() as u128 {
+        return Err(Error::shape("features of the samples", expected, features.len()));
+    }
+    match features.iter().position(|value| !value.is_finite()) {
+        Some(at) => {
+            let (sample, number) = (at / n_features as usize, at % n_features as usize);
+            Err(Error::shape(format!("feature {number} of sample {sample}"), "a finite number", features[at]))
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,275 @@
+//! Features in f32 in place of pixels: every engine against the plain program, sets that are read and standardised, and what is refused.
+
+use std::sync::Arc;
+
+use warpplay::mlp::{
+    Activation, Classifier, CsvFormat, Dataset, Engine, Layer, Loss, Network, OnnxFormat, Optimizer, Options,
+    Precision, Residence, Trainer,
+};
+use warpplay::{Device, Error, Progress};
+use warpplay_tests::Checked;
+use warpplay_tests::backends::{for_each_architecture, for_each_architecture_of_f32};
+use warpplay_tests::folder::Folder;
+use warpplay_tests::mlp::{Twin, images, resumed, swept, train};
+use warpplay_tests::npy::npy;
+use warpplay_tests::tolerance::{Tolerance, close};
+
+/// Numbers of -2 to 2 with 24 bits, which depend on the class; with `n_targets`, targets of -3 to 3 in place of classes.
+fn set(n: usize, n_features: u32, n_targets: Option<u32>) -> Arc<Dataset> {
+    let classes = images(n, 1, n_features, 4);
+    let features: Vec<f32> = classes.images().iter().map(|&pixel| f32::from(pixel) / 63.7 - 2.0).collect();
+    let target = |at: u32| ((at * 37 + 11) % 61) as f32 / 10.0 - 3.0;
+    let made = match n_targets {
+        Some(n_targets) => {
+            let targets = (0..n as u32 * n_targets).map(target).collect();
+            Dataset::of_features_with_targets(features, targets, n_features, n_targets, "numbers")
+        }
+        None => Dataset::of_features(features, classes.labels().to_vec(), n_features, 4, "numbers"),
+    };
+    Arc::new(made.expect("a set"))
+}
+
+fn options(hidden: &[u32], batch: u32) -> Options {
+    Options { hidden: hidden.to_vec(), batch, epochs: 2, learning_rate: 0.05, seed: 3, ..Options::default() }
+}
+
+/// Widths below, at and above quads, eights and a tile; no hidden layer, one and several; a last batch that is short; classes and targets.
+#[test]
+fn epochs_on_features_equal_the_plain_programs() {
+    let momentum = Optimizer::Momentum { momentum: 0.9 };
+    for (n, n_features, n_targets, hidden, batch, optimizer, activation) in [
+        (60, 13, None, &[9][..], 7, Optimizer::Sgd, Activation::Relu),
+        (40, 8, Some(3), &[17, 12], 40, momentum, Activation::Tanh),
+        (30, 71, None, &[], 8, momentum, Activation::Relu),
+        (24, 1, Some(1), &[6], 24, Optimizer::Sgd, Activation::Relu),
+    ] {
+        let set = set(n, n_features, n_targets);
+        let loss = if n_targets.is_some() { Loss::Huber } else { Loss::CrossEntropy };
+        let options = Options { optimizer, activation, loss, ..options(hidden, batch) };
+        let twin = Twin::of(&options, &set);
+        for_each_architecture_of_f32(|device| {
+            let (found, weights) = train(device, &options, &set)?;
+            twin.check(&format!("{n_features} features, {hidden:?}, {loss} on {device}"), &found, &weights);
+            Ok(())
+        });
+    }
+}
+
+/// Quotients of bytes and 255 are what the plain program makes of the bytes.
+#[test]
+fn pixels_are_features_of_0_to_1() -> Checked {
+    let pixels = images(50, 3, 5, 4);
+    let quotients = pixels.images().iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
+    let numbers = Arc::new(Dataset::of_features(quotients, pixels.labels().to_vec(), 15, 4, "quotients")?);
+    let options = options(&[9], 8);
+    let expected = train(&Device::cpu(), &options, &pixels)?;
+    assert_eq!(train(&Device::cpu(), &options, &numbers)?, expected);
+    let twin = Twin::of(&options, &pixels);
+    for_each_architecture_of_f32(|device| {
+        let (found, weights) = train(device, &options, &numbers)?;
+        twin.check(&format!("quotients on {device}"), &found, &weights);
+        Ok(())
+    });
+    Ok(())
+}
+
+/// A rounding of the operands to as many bits moves a first step's loss by no more than some of them: sums of products of numbers up to about 2.
+#[test]
+fn short_formats_have_features() {
+    let set = set(32, 15, None);
+    let first = |device: &Device, precision| -> warpplay::Result<f64> {
+        let options = Options { precision, epochs: 1, learning_rate: 0.0, ..options(&[11, 6], 32) };
+        Ok(train(device, &options, &set)?.0[0])
+    };
+    let exact = first(&Device::cpu(), Precision::F64).expect("cpu");
+    for_each_architecture(|device| {
+        for (precision, bits) in [(Precision::Tf32, 10), (Precision::F16, 10), (Precision::Bf16, 7)] {
+            let bound = Tolerance { abs: 32.0 / f64::from(1 << bits), rel: 0.0 };
+            close(&format!("{precision} on {device}"), &[first(device, precision)?], &[exact], bound);
+        }
+        Ok(())
+    });
+}
+
+/// All signs of two features, which are then standardised: with the bias, the columns of the inputs are orthogonal, and `XᵀX / 4` is the identity. From any weights, one step at the rate of the loss's factor ends at the optimum, where
+/// the loss is 0 but for the rounding of numbers up to 8 and their products, some 24 of them at most.
+#[test]
+fn a_linear_function_of_standardised_features_is_learnt_in_a_step() -> Checked {
+    let features = vec![3.0, -10.0, 7.0, -10.0, 3.0, -4.0, 7.0, -4.0];
+    let raw = Dataset::of_features_with_targets(features, vec![1.5, -0.5, 7.5, 5.5], 2, 1, "a linear function")?;
+    let scaling = raw.scaling()?;
+    assert_eq!((&scaling.mean[..], &scaling.deviation[..]), (&[5.0, -7.0][..], &[2.0, 3.0][..]));
+    let set = Arc::new(raw.scaled(&scaling)?);
+    assert_eq!(set.features(), Some(&[-1.0, -1.0, 1.0, -1.0, -1.0, 1.0, 1.0, 1.0][..]));
+    let check = |device: &Device| -> Checked {
+        let options = Options { loss: Loss::MeanSquaredError, epochs: 2, learning_rate: 0.5, ..options(&[], 4) };
+        let mut trainer = Trainer::builder(&set).options(options).build(device)?;
+        let report = trainer.run(Progress::go_on)?;
+        let bound = (24.0 * 8.0 * f64::from(f32::EPSILON)).powi(2);
+        assert!(report.epochs[1].loss <= bound, "{} on {device}", report.epochs[1].loss);
+        let found: Vec<f64> = warpplay_tests::mlp::values(&trainer.network()?);
+        close("weights", &found, &[-1.0, 3.0, 3.5], Tolerance { abs: bound.sqrt(), rel: 0.0 });
+        Ok(())
+    };
+    check(&Device::cpu())?;
+    for_each_architecture_of_f32(check);
+    Ok(())
+}
+
+/// More samples than are taken at once; the CPU's outputs within the roundings of sums of a few dozen products of numbers up to about 2.
+#[test]
+fn outputs_and_evaluations_are_those_of_the_cpu() {
+    let set = set(2100, 13, None);
+    let network = Network::initial(&[13, 9, 4], warpplay::mlp::Init::HeUniform, 1).expect("a network");
+    let built = |device: &Device| Classifier::builder(&network).features(true).build(device);
+    let mut cpu = built(&Device::cpu()).expect("cpu");
+    let features = set.features().expect("features");
+    let widened = |values: Vec<f32>| values.into_iter().map(f64::from).collect::<Vec<f64>>();
+    let expected = widened(cpu.outputs(features).expect("cpu"));
+    let loss = cpu.evaluate(&set).expect("cpu").loss;
+    for_each_architecture_of_f32(|device| {
+        let mut classifier = built(device)?;
+        assert_eq!(classifier.engine(), Engine::Layers);
+        let bound = Tolerance { abs: 64.0 * f64::from(f32::EPSILON), rel: 0.0 };
+        close("outputs", &widened(classifier.outputs(features)?), &expected, bound);
+        close("loss", &[classifier.evaluate(&set)?.loss], &[loss], Tolerance { abs: 0.0, rel: 1e-5 });
+        Ok(())
+    });
+}
+
+#[test]
+fn a_resumed_training_goes_on_with_its_features() {
+    let set = set(70, 6, None);
+    for_each_architecture(|device| {
+        for precision in [Precision::F32, Precision::F16] {
+            resumed(device, &Options { precision, ..options(&[5], 4) }, &set)?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_sweep_takes_features_and_samples_are_held_out() -> Checked {
+    let set = set(40, 16, None);
+    for device in [Device::cpu(), Device::simt()] {
+        swept(&device, &options(&[6], 8), &set)?;
+        let held = Options { held_out: 10, ..options(&[6], 8) };
+        let report = Trainer::builder(&set).options(held).build(&device)?.run(Progress::go_on)?;
+        assert!(report.n_train == 30 && report.epochs[1].validation_loss.is_some_and(f64::is_finite));
+    }
+    Ok(())
+}
+
+/// What does not take features says so.
+#[test]
+fn features_and_images_are_told_apart() -> Checked {
+    let (numbers, pixels) = (set(20, 16, None), images(20, 4, 4, 4));
+    let built = |options: Options| Trainer::builder(&numbers).options(options).build(&Device::simt());
+    assert_eq!(built(options(&[9], 8))?.engine(), Engine::Layers);
+    let text = |error: Error| error.to_string();
+    let error = text(built(Options { engine: Engine::Epoch, ..options(&[9], 8) }).expect_err("no features"));
+    assert_eq!(error, "option engine: epoch is not allowed (auto or layers with features in f32)");
+    let error = text(built(Options { stream: Residence::Host, ..options(&[9], 8) }).expect_err("no copies"));
+    assert_eq!(error, "option stream: host is not allowed (device with features in f32)");
+    let tested = Trainer::builder(&numbers).options(options(&[9], 8)).test(&pixels).build(&Device::cpu());
+    assert!(text(tested.expect_err("images")).contains("expected features in f32, got images of bytes"));
+    let network = Network::initial(&[16, 9, 4], warpplay::mlp::Init::HeUniform, 1)?;
+    for device in [Device::cpu(), Device::simt()] {
+        let mut of_images = Classifier::builder(&network).build(&device)?;
+        assert!(text(of_images.evaluate(&numbers).expect_err("features")).contains("got features in f32"));
+        let error = text(of_images.outputs(&[0.0; 16]).expect_err("features"));
+        assert_eq!(error, "option features: false is not allowed (true for numbers in place of images)");
+        let mut of_numbers = Classifier::builder(&network).features(true).build(&device)?;
+        assert!(text(of_numbers.evaluate(&pixels).expect_err("images")).contains("got images of bytes"));
+        let error = text(of_numbers.logits(&[0; 16]).expect_err("images"));
+        assert_eq!(error, "option features: true is not allowed (false for images of bytes)");
+        assert!(matches!(of_numbers.outputs(&[0.0; 15]), Err(Error::Shape { .. })));
+        let error = text(of_numbers.outputs(&[f32::NAN; 16]).expect_err("no number"));
+        assert_eq!(error, "feature 0: expected a finite number, got NaN");
+    }
+    assert!(matches!(numbers.expect_fits(&[16, 9, 4]), Err(Error::Shape { .. })));
+    assert!(matches!(numbers.save(Folder::new().path(""), warpplay::mlp::Split::Test), Err(Error::Shape { .. })));
+    Ok(())
+}
+
+#[test]
+fn features_are_finite_and_as_many_as_samples() -> Checked {
+    let made =
+        |features: &[f32], labels: &[u8], n| Dataset::of_features(features.to_vec(), labels.to_vec(), n, 2, "made");
+    for (features, labels, n) in [(&[1.0, 2.0, 3.0][..], &[0, 1][..], 2), (&[], &[], 2), (&[], &[0], 0)] {
+        assert!(matches!(made(features, labels, n), Err(Error::Shape { .. })), "{features:?} {labels:?} {n}");
+    }
+    let error = made(&[0.0, 1.0, 2.0, f32::INFINITY], &[0, 1], 2).expect_err("no number").to_string();
+    assert_eq!(error, "feature 1 of sample 1: expected a finite number, got inf");
+    assert!(matches!(made(&[0.0, 1.0], &[0, 2], 1), Err(Error::Option { .. })));
+    let error = Dataset::of_features_with_targets(vec![0.0; 3], vec![0.0; 2], 2, 1, "made").expect_err("3 numbers");
+    assert!(matches!(error, Error::Shape { .. }));
+    let set = made(&[1.0, 5.0, 3.0, 5.0, 8.0, 5.0], &[0, 1, 1], 2)?;
+    assert_eq!((set.len(), set.n_inputs(), set.images(), set.image(0)), (3, 2, &[][..], None));
+    let (first, last) = set.split(1)?;
+    assert_eq!((first.features(), last.features()), (Some(&[1.0, 5.0, 3.0, 5.0][..]), Some(&[8.0, 5.0][..])));
+    assert_ne!(first.checksum(), set.checksum());
+    // A mean of 4, and squares of 9, 1 and 16; a feature that is the same everywhere becomes 0.
+    let scaling = set.scaling()?;
+    close("means", &scaling.mean, &[4.0, 5.0], Tolerance { abs: 1e-12, rel: 0.0 });
+    close("deviations", &scaling.deviation, &[(26.0f64 / 3.0).sqrt(), 1.0], Tolerance { abs: 1e-12, rel: 0.0 });
+    assert!(matches!(images(3, 1, 2, 2).scaling(), Err(Error::Shape { .. })));
+    assert!(matches!(set.scaled(&made(&[1.0], &[0], 1)?.scaling()?), Err(Error::Shape { .. })));
+    Ok(())
+}
+
+#[test]
+fn files_of_features_are_read() -> Checked {
+    let folder = Folder::new();
+    let singles = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let labels = folder.write("labels.npy", &npy("|u1", "(2,)", &[1, 0]));
+    let targets = folder.write("targets.npy", &npy("<f4", "(2, 1)", &singles(&[0.5, -7.0])));
+    let doubles: Vec<u8> = [0.1, -2.5, 3.0, 1e20].iter().flat_map(|value: &f64| value.to_le_bytes()).collect();
+    let expected = [0.1f32, -2.5, 3.0, 1e20];
+    for bytes in [npy("<f4", "(2, 2)", &singles(&expected)), npy("<f8", "(2, 1, 2)", &doubles)] {
+        let path = folder.write("features.npy", &bytes);
+        let set = Dataset::load_features(&path, &labels, None)?;
+        assert_eq!((set.features(), set.labels(), set.n_classes()), (Some(&expected[..]), &[1, 0][..], 2));
+        let set = Dataset::load_features_with_targets(&path, &targets)?;
+        assert_eq!((set.features(), set.targets()), (Some(&expected[..]), Some(&[0.5, -7.0][..])));
+    }
+    for (bytes, text) in [
+        (npy("|u1", "(2, 2)", &[0; 4]), "features have values of type \"|u1\", float32 or float64 is expected"),
+        (npy("<f4", "(4,)", &[0; 16]), "features have the shape [4], [n, n_features] is expected"),
+        (npy("<f4", "(2, 0)", &[]), "features have the shape [2, 0]"),
+        (npy("<f4", "(3, 1)", &[0; 12]), "labels for the 3 samples of"),
+        (npy("<f4", "(2, 1)", &singles(&[0.0, f32::NAN])), "feature 0 of sample 1 is NaN, a finite number is expected"),
+    ] {
+        let path = folder.write("features.npy", &bytes);
+        let error = Dataset::load_features(&path, &labels, None).expect_err(text);
+        assert!(matches!(error, Error::File { .. }) && error.to_string().contains(text), "{error}");
+    }
+    let format = CsvFormat { label: Some("y".into()), ..CsvFormat::default() };
+    let path = folder.write("set.csv", b"a,y,b\n0.5,1,-2e3\n7,0,.25\n");
+    let set = Dataset::load_csv_features(&path, &format, None)?;
+    assert_eq!((set.features(), set.labels()), (Some(&[0.5, -2e3, 7.0, 0.25][..]), &[1, 0][..]));
+    let set = Dataset::load_csv_features_with_targets(&path, &format)?;
+    assert_eq!((set.features(), set.targets()), (Some(&[0.5, -2e3, 7.0, 0.25][..]), Some(&[1.0, 0.0][..])));
+    let path = folder.write("set.csv", b"a,y,b\n0.5,1,inf\n");
+    let error = Dataset::load_csv_features(&path, &format, None).expect_err("no number").to_string();
+    assert!(
+        error.ends_with("line 2: the feature in column 3 (\"b\") is \"inf\", a finite number is expected"),
+        "{error}"
+    );
+    Ok(())
+}
+
+#[test]
+fn onnx_files_take_features() -> Checked {
+    let layer = Layer { n_inputs: 2, n_outputs: 1, weights: vec![0.5; 2], bias: vec![0.0] };
+    let (network, folder) = (Network::new(vec![layer])?, Folder::new());
+    let path = folder.path("net.onnx");
+    network.save_onnx(&path, &OnnxFormat { features: true, ..OnnxFormat::default() })?;
+    let bytes = std::fs::read(&path).expect("a file");
+    let has = |name: &str| bytes.windows(name.len()).any(|part| part == name.as_bytes());
+    assert!(has("features") && has("Gemm") && !has("images") && !has("Div"));
+    let sized = OnnxFormat { features: true, image_size: Some((1, 2)), ..OnnxFormat::default() };
+    let error = network.save_onnx(&path, &sized).expect_err("a size").to_string();
+    assert_eq!(error, "option image_size: 1x2 is not allowed (none with features)");
+    Ok(())
+}
