@@ -118,3 +118,52 @@ fn the_format_of_the_data_is_no_matter() {
     let error = scratch.fails(1, "train --train-set train-images.npy --test-set test-images.npy");
     assert!(error.contains("train-images.npy: is an .npy file, not CSV: its labels are expected"), "{error}");
 }
+
+/// The function of two features of `features.rs`, which one step learns; its loss is then 0 but for roundings.
+#[test]
+fn regressions_on_features_are_trained_and_evaluated() {
+    let scratch = new_scratch();
+    fs::write(scratch.path("set.csv"), "a,y,b\n3,1.5,-10\n7,-0.5,-10\n3,7.5,-4\n7,5.5,-4\n").expect("a file");
+    let singles = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let features = singles(&[3.0, -10.0, 7.0, -10.0, 3.0, -4.0, 7.0, -4.0]);
+    fs::write(scratch.path("x.npy"), npy("<f4", "(4, 2)", &features)).expect("a file");
+    fs::write(scratch.path("y.npy"), npy("<f4", "(4,)", &singles(&[1.5, -0.5, 7.5, 5.5]))).expect("a file");
+    let bound = (24.0 * 8.0 * f64::from(f32::EPSILON)).powi(2);
+    for data in [
+        "--train-set set.csv --test-set set.csv --label-column y",
+        "--train-set x.npy --train-labels y.npy --test-set x.npy --test-labels y.npy",
+    ] {
+        let shared = format!("--device cpu --loss mse --features standardised {data}");
+        let shown = scratch.ok(&format!(
+            "train --hidden none --batch 4 --epochs 2 --learning-rate 0.5 --save-weights net --json run.json {shared}"
+        ));
+        assert!(shown.contains("test loss") && !shown.contains("right"), "{shown}");
+        let report = &scratch.json("run.json")["report"];
+        assert!(report["epochs"][1]["loss"].as_f64().is_some_and(|loss| loss <= bound), "{report}");
+        assert!(report["epochs"][1]["test_accuracy"].is_null(), "{report}");
+        let shown = scratch.ok(&format!("evaluate --weights net --json found.json {shared}"));
+        assert!(!shown.contains("predicted"), "{shown}");
+        let found = &scratch.json("found.json")["report"];
+        assert!(found["loss"].as_f64().is_some_and(|loss| loss <= bound), "{found}");
+    }
+    let shown = scratch.ok(
+        "sweep --device cpu --loss huber --features raw --hidden none --batch 4 --epochs 1 --learning-rates 0,0.001 --seeds 1 --train-set set.csv --test-set set.csv --label-column y",
+    );
+    assert!(shown.contains("test loss"), "{shown}");
+    scratch.ok("convert --weights net --save-onnx net.onnx --features");
+    for (line, text) in [
+        ("train --loss mse", "--loss mse needs samples with targets, named by --train-set and --test-set"),
+        ("train --features raw", "--features is only for files, named by --train-set or --test-set"),
+        (
+            "evaluate --weights net --features standardised --test-set set.csv",
+            "--features standardised needs --train-set, whose means and deviations it takes",
+        ),
+        (
+            "train --loss mse --held-out . --features raw --batch 4 --train-set set.csv --test-set set.csv --label-column y",
+            "--held-out is a share or a number of samples with --loss mse",
+        ),
+    ] {
+        let error = scratch.fails(2, line);
+        assert!(error.contains(text), "{line}: {error}");
+    }
+}
