@@ -38,6 +38,7 @@ pub const CLUSTER: u32 = 4;
 #[require(mask_stride.is_multiple_of(4) && mask_stride >= n || mask.is_none())]
 #[require(side == 1 || (side == 3 || side == 5 || side == 7) && height >= 1 && width >= 1 && a_by_depth == b_by_depth)]
 #[require(b_part_layers >= 1)]
+#[require(k <= division || bias.is_none() && mask.is_none() && residual.is_none() && residual_short.is_none() && c_short.is_none() && activation == activation::NONE)]
 #[require(side == 1 || a_by_depth != 0 || m.is_multiple_of(height * width) && division >= k && side * side * k <= b_stride)]
 #[require(side == 1 || a_by_depth == 0 || k.is_multiple_of(height * width) && n.is_multiple_of(side * side * super::images::COLUMNS))]
 pub struct ProductTask {
