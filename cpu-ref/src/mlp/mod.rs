@@ -28,6 +28,7 @@
 //! # Source
 //! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification"; optimisers as PyTorch defines them.
 
+pub mod conv;
 pub mod norm;
 pub mod pieces;
 

@@ -90,6 +90,7 @@
 //! | train, stop early, evaluate, go on later | [`Trainer`], [`Checkpoint`] |
 //! | use weights, read and write safetensors, write ONNX | [`Classifier`], [`Network`], [`OnnxFormat`] |
 //! | train many seeds and learning rates at once | [`Sweep`] |
+//! | train a network of convolutions | [`mod@conv`] |
 //! | know how much memory it takes | [`TrainerBuilder::memory_needed`] |
 //! | the published kernels, and the paper's tables beside ours | crate `warpplay_papers`, `mnist_mlp` |
 //! | all of it from the command line | `warpplay mlp` |
@@ -101,6 +102,7 @@
 
 mod checkpoint;
 mod classifier;
+pub mod conv;
 mod csv_file;
 mod dataset;
 mod digits;

@@ -4,6 +4,7 @@ mod activations;
 mod cli;
 mod cli_data;
 mod clipping;
+mod conv;
 mod data_files;
 mod dropout;
 mod epoch;

@@ -27,16 +27,20 @@
 //! | [`dropout`] | dropout of hidden units |
 //! | [`clip`] | the norm of all gradients, if they are clipped |
 //! | [`update`] | all optimisers |
+//! | [`patches`], [`pool`], [`filters`] | networks of convolutions: what the first one reads, the largest of 2 × 2 pixels, the update |
 
 pub mod activate;
 pub mod clip;
 pub mod control;
 pub mod dropout;
 pub mod features;
+pub mod filters;
 pub mod layer_norm;
 pub mod loss;
 pub mod order;
 pub mod parts;
+pub mod patches;
+pub mod pool;
 pub mod regression;
 pub mod single;
 pub mod update;
@@ -67,4 +71,9 @@ crate::kernel_set! {
     clip::mlp_layers_clip,
     update::mlp_layers_weights,
     update::mlp_layers_update,
+    patches::mlp_layers_patches,
+    pool::mlp_layers_pool,
+    pool::mlp_layers_pool_back,
+    filters::mlp_layers_filters,
+    filters::mlp_layers_advance,
 }
