@@ -48,6 +48,8 @@ fn in_double(network: &ConvNetwork) -> plain::ConvNetwork<f64> {
         bias: wide(&layer.bias),
         n_inputs: layer.n_inputs as usize,
         n_outputs: layer.n_outputs as usize,
+        gain: vec![],
+        shift: vec![],
     };
     plain::ConvNetwork {
         shape: plain::ConvShape { rows, cols, blocks, n_classes: network.n_classes() as usize },

@@ -99,7 +99,7 @@ impl<T: Real> ConvNetwork<T> {
             let most = libm::sqrt(6.0 / n_inputs as f64) as f32;
             let weight = |e| T::rounded(f64::from(numbers.uniform(e + 1) * most));
             let weights = (0..(n_inputs * n_outputs) as u64).map(weight).collect();
-            Layer { weights, bias: vec![T::zero(); n_outputs], n_inputs, n_outputs }
+            Layer { weights, bias: vec![T::zero(); n_outputs], n_inputs, n_outputs, gain: vec![], shift: vec![] }
         });
         let layers = layers.collect();
         Self { shape, layers }

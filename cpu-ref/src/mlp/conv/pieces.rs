@@ -39,7 +39,14 @@ pub fn turned<T: Real>(layer: &Layer<T>) -> Layer<T> {
             weights[((8 - tap) * n + output) * channels + channel] = weight;
         }
     }
-    Layer { weights, bias: vec![T::zero(); channels], n_inputs: 9 * n, n_outputs: channels }
+    Layer {
+        weights,
+        bias: vec![T::zero(); channels],
+        n_inputs: 9 * n,
+        n_outputs: channels,
+        gain: vec![],
+        shift: vec![],
+    }
 }
 
 /// Adds the gradient of weights and biases of an image to `gradient`, from that of the outputs.

@@ -55,7 +55,7 @@ impl<T: Real> ConvTraining<T> {
         let round = self.rounding;
         let rounded = |layer: &Layer<T>| {
             let weights = layer.weights.iter().map(|&weight| round(weight)).collect();
-            Layer { weights, bias: layer.bias.clone(), ..*layer }
+            Layer { weights, ..layer.clone() }
         };
         self.network.layers.iter().map(rounded).collect()
     }

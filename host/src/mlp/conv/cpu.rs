@@ -32,6 +32,8 @@ pub(super) fn open(options: &ConvOptions, train: &Arc<Dataset>, network: &ConvNe
         bias: layer.bias.clone(),
         n_inputs: layer.n_inputs as usize,
         n_outputs: layer.n_outputs as usize,
+        gain: vec![],
+        shift: vec![],
     };
     let layers = network.layers().iter().map(layer).collect();
     Ok(Box::new(Cpu {
