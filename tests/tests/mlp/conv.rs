@@ -173,6 +173,45 @@ fn what_does_not_fit_is_named() {
     assert!(matches!(refused, Err(Error::Unsupported { .. })), "{refused:?}");
 }
 
+#[test]
+fn files_keep_networks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("network.safetensors");
+    let network = network(3);
+    network.save(&path).expect("written");
+    assert_eq!(ConvNetwork::load(&path).expect("read"), network);
+    let bytes = std::fs::read(&path).expect("read");
+    let changed = |from: &str, to: &str| {
+        let mut bytes = bytes.clone();
+        let at = bytes.windows(from.len()).position(|found| found == from.as_bytes()).expect("it is there");
+        bytes[at..at + from.len()].copy_from_slice(to.as_bytes());
+        std::fs::write(&path, bytes).expect("written");
+        ConvNetwork::load(&path).expect_err("a wrong file").to_string()
+    };
+    assert!(changed("8,16;8", "8,16;a").contains("metadata blocks is \"8,16;a\""));
+    assert!(changed("8,16;8", "8,16;9").contains("blocks"));
+    assert!(changed("8,16;8", "16,8;8").contains("tensor W1"));
+    assert!(changed("8x12", "8y12").contains("metadata image is \"8y12\""));
+    assert!(changed("\"b4\"", "\"c4\"").contains("tensor b4 is missing"));
+    std::fs::write(&path, &bytes[..bytes.len() - 4]).expect("written");
+    assert!(ConvNetwork::load(&path).is_err());
+}
+
+/// The state of before the epoch is there again.
+#[test]
+fn a_training_that_diverged_is_as_before_the_epoch() {
+    for_each_device(|device| {
+        let options = ConvOptions { learning_rate: 1e30, warmup: 0.0, ..options() };
+        let mut trainer = ConvTrainer::builder(&set(12)).options(options).network(network(1)).build(device)?;
+        let error = trainer.run(Progress::go_on).expect_err("no number");
+        assert!(matches!(error, Error::Diverged { epoch: 1, .. }), "{error}");
+        assert_eq!(trainer.network()?, network(1));
+        let loss = trainer.evaluate(&set(12))?.loss;
+        assert!(loss.is_finite(), "{loss}");
+        Ok(())
+    });
+}
+
 /// The default network on MNIST: 99 % of the test set, in less than 5 s of training on an H200.
 #[test]
 fn mnist_is_learnt_to_99_percent() {

@@ -14,6 +14,7 @@ use crate::runtime::threads::Threads;
 
 pub(super) struct Cpu {
     training: plain::ConvTraining<f32>,
+    kept: Option<plain::ConvTraining<f32>>,
     train: Arc<Dataset>,
     options: ConvOptions,
     threads: Threads,
@@ -38,6 +39,7 @@ pub(super) fn open(options: &ConvOptions, train: &Arc<Dataset>, network: &ConvNe
     let layers = network.layers().iter().map(layer).collect();
     Ok(Box::new(Cpu {
         training: plain::ConvTraining::new(plain::ConvNetwork { shape, layers }, |value| value),
+        kept: None,
         train: Arc::clone(train),
         options: options.clone(),
         threads: Threads::pooled(options.threads)?,
@@ -46,7 +48,7 @@ pub(super) fn open(options: &ConvOptions, train: &Arc<Dataset>, network: &ConvNe
 
 impl Train for Cpu {
     fn train(&mut self, epoch: &Epoch) -> Result<Vec<f32>> {
-        let Self { training, train, options, threads } = self;
+        let Self { training, train, options, threads, .. } = self;
         let pixels = train.n_inputs() as usize;
         let step = |(order, &rate): (&[u32], &f32)| {
             let samples = || order.iter().map(|&sample| sample as usize);
@@ -63,6 +65,18 @@ impl Train for Cpu {
         let (losses, classes) = threads.run(|| training.classify(set.images(), set.labels()));
         let loss_sum = losses.iter().map(|&loss| f64::from(loss)).sum();
         Ok(Classified { classes, loss_sum, active: Vec::new() })
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        self.kept = Some(self.training.clone());
+        Ok(())
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        if let Some(kept) = &self.kept {
+            self.training = kept.clone();
+        }
+        Ok(())
     }
 
     fn layers(&mut self) -> Result<Vec<Layer>> {

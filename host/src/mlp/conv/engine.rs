@@ -20,6 +20,10 @@ pub(super) trait Train: Send {
     fn train(&mut self, epoch: &Epoch) -> Result<Vec<f32>>;
     /// Classifies a set, whose images have the training set's size.
     fn classify(&mut self, set: &Arc<Dataset>) -> Result<Classified>;
+    /// Remembers the present state.
+    fn keep(&mut self) -> Result<()>;
+    /// Goes back to what [`keep`](Self::keep) remembered.
+    fn restore(&mut self) -> Result<()>;
     /// The present weights.
     fn layers(&mut self) -> Result<Vec<Layer>>;
 }

@@ -52,6 +52,7 @@ mod network;
 mod options;
 mod report;
 mod trainer;
+mod weight_file;
 
 pub use network::ConvNetwork;
 pub use options::ConvOptions;

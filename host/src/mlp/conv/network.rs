@@ -1,15 +1,10 @@
 //! The weights of a network of convolutions.
 
-use std::collections::BTreeMap;
-use std::path::Path;
-
 use warpplay_gpu::mlp::random;
 
 use super::options::{check_blocks, check_images};
 use crate::mlp::Layer;
 use crate::mlp::options::seed_in_32_bits;
-use crate::runtime::atomic_file;
-use crate::runtime::tensors::{self, Tensor};
 use crate::{Error, Result};
 
 /// A convolution of a network.
@@ -38,7 +33,7 @@ pub(super) fn convolutions(blocks: &[Vec<u32>], mut size: [u32; 2]) -> Vec<ConvP
 }
 
 /// Inputs, of a convolution its nine taps times channels, and outputs of all layers.
-fn layer_sizes(blocks: &[Vec<u32>], size: [u32; 2], n_classes: u32) -> Vec<[u32; 2]> {
+pub(super) fn layer_sizes(blocks: &[Vec<u32>], size: [u32; 2], n_classes: u32) -> Vec<[u32; 2]> {
     let plans = convolutions(blocks, size);
     let mut sizes: Vec<_> = plans.iter().map(|plan| [9 * plan.inputs, plan.outputs]).collect();
     if let Some(last) = plans.last() {
@@ -143,26 +138,5 @@ impl ConvNetwork {
     /// Weights and biases.
     pub fn n_parameters(&self) -> u64 {
         self.layers.iter().map(|layer| (layer.weights.len() + layer.bias.len()) as u64).sum()
-    }
-
-    /// Writes a safetensors file: first to a new file, which is then renamed.
-    ///
-    /// # Errors
-    /// [`Error::File`] if it cannot be written; an existing file is unchanged.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        let mut list = Vec::with_capacity(2 * self.layers.len());
-        for (number, layer) in self.layers.iter().enumerate() {
-            let (n_in, n_out) = (layer.n_inputs as usize, layer.n_outputs as usize);
-            let is_dense = number + 1 == self.layers.len();
-            let shape = if is_dense { vec![n_in, n_out] } else { vec![3, 3, n_in / 9, n_out] };
-            list.push(Tensor::single(format!("W{}", number + 1), shape, layer.weights.iter().copied()));
-            list.push(Tensor::single(format!("b{}", number + 1), vec![n_out], layer.bias.iter().copied()));
-        }
-        let block = |block: &Vec<u32>| block.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
-        let blocks = self.blocks.iter().map(block).collect::<Vec<_>>().join(";");
-        let image = format!("{}x{}", self.image_size[0], self.image_size[1]);
-        let metadata = BTreeMap::from([("blocks".to_string(), blocks), ("image".to_string(), image)]);
-        atomic_file::write(path, &tensors::to_bytes_described(path, &list, metadata)?)
     }
 }

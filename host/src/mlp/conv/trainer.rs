@@ -118,7 +118,7 @@ impl ConvTrainer {
     /// Trains until all epochs are done, or `watch`, which is called after each, breaks.
     ///
     /// # Errors
-    /// [`Error::Diverged`] if a loss is not finite; errors of the device.
+    /// [`Error::Diverged`] if a loss is not finite, after which the network is that of before the epoch; errors of the device.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<EpochReport>) -> ControlFlow<()>) -> Result<ConvReport> {
         let begun = Instant::now();
         let steps = self.steps_per_epoch();
@@ -153,9 +153,11 @@ impl ConvTrainer {
             order: order.into_iter().map(|sample| sample as u32).collect(),
             rates: rates.into_iter().map(|rate| rate as f32).collect(),
         };
+        self.engine.keep()?;
         let losses = self.engine.train(&epoch)?;
         let seconds = begun.elapsed().as_secs_f64();
         if let Some(step) = losses.iter().position(|loss| !loss.is_finite()) {
+            self.engine.restore()?;
             return Err(Error::Diverged { epoch: number + 1, step: step as u32 + 1, steps });
         }
         let begun = Instant::now();

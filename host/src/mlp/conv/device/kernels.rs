@@ -137,7 +137,7 @@ impl Kernels {
         momentum: f32,
         step: Option<(&Buffer<f32>, &Buffer<u32>)>,
     ) -> Result<()> {
-        let Tensor { lie, parts, parameters, velocity, filters, turned, decay } = tensor;
+        let Tensor { lie, parts, parameters, velocity, filters, turned, decay, .. } = tensor;
         let Lie { n_parts, n_outputs, n_taps, n_channels, tap, line, filter_line } = *lie;
         let (filters, turned) = (filters.view_mut().cast::<u16>(), turned.view_mut().cast::<u16>());
         let (rates, control) = step.map_or((In::none(), In::none()), |(rates, control)| (rates.view(), control.view()));

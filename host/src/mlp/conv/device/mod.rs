@@ -131,6 +131,14 @@ impl Train for DeviceEngine {
         Ok(Classified { classes: stream.read(&classes)?, loss_sum, active: Vec::new() })
     }
 
+    fn keep(&mut self) -> Result<()> {
+        self.network.keep(&self.stream)
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        self.network.restore(&self.stream, &self.kernels)
+    }
+
     fn layers(&mut self) -> Result<Vec<Layer>> {
         self.network.layers(&self.stream)
     }

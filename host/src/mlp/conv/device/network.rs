@@ -135,6 +135,17 @@ impl NetworkArrays {
         self.tensors().try_for_each(|tensor| kernels.update(stream, tensor, 0.0, None))
     }
 
+    /// Remembers parameters and velocities.
+    pub fn keep(&mut self, stream: &Stream) -> Result<()> {
+        self.tensors().try_for_each(|tensor| tensor.keep(stream))
+    }
+
+    /// Goes back to them.
+    pub fn restore(&mut self, stream: &Stream, kernels: &Kernels) -> Result<()> {
+        self.tensors().try_for_each(|tensor| tensor.restore(stream))?;
+        self.write_operands(stream, kernels)
+    }
+
     /// The present weights.
     pub fn layers(&self, stream: &Stream) -> Result<Vec<Layer>> {
         let layers = self.convs.iter().map(|conv| &conv.layer).chain([&self.dense]);

@@ -26,6 +26,8 @@ pub(super) struct Tensor {
     pub parts: Buffer<f32>,
     pub parameters: Buffer<f32>,
     pub velocity: Buffer<f32>,
+    /// What both were when they were [kept](Self::keep).
+    kept: [Buffer<f32>; 2],
     pub filters: Buffer<bf16>,
     pub turned: Buffer<bf16>,
     pub decay: f32,
@@ -43,10 +45,25 @@ impl Tensor {
             parts: stream.alloc(n_parts as usize * outputs * line as usize)?,
             parameters: stream.upload(&ordered)?,
             velocity: stream.alloc(ordered.len())?,
+            kept: [stream.alloc(ordered.len())?, stream.alloc(ordered.len())?],
             filters: stream.alloc(outputs * filter_line as usize)?,
             turned: stream.alloc(if has_turned(n_taps, n_channels) { ordered.len() } else { 0 })?,
             decay,
         })
+    }
+
+    /// Remembers parameters and velocity.
+    pub fn keep(&mut self, stream: &Stream) -> Result<()> {
+        let Self { parameters, velocity, kept: [old_parameters, old_velocity], .. } = self;
+        stream.copy(old_parameters, 0, parameters, 0, parameters.len())?;
+        stream.copy(old_velocity, 0, velocity, 0, velocity.len())
+    }
+
+    /// Goes back to them.
+    pub fn restore(&mut self, stream: &Stream) -> Result<()> {
+        let Self { parameters, velocity, kept: [old_parameters, old_velocity], .. } = self;
+        stream.copy(parameters, 0, old_parameters, 0, old_parameters.len())?;
+        stream.copy(velocity, 0, old_velocity, 0, old_velocity.len())
     }
 
     /// The parameters as they were given.
