@@ -1,6 +1,7 @@
 //! A CUDA device's primary context: kept for the process, current in every call, and dead after a kernel's trap, for as long as the
 //! process lives: the driver does not give it another one, even after the last release. Other devices are not touched.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_int};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -8,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use crate::runtime::driver::{self, Handle, device_attribute};
 use crate::runtime::error::{Error, Result, kills_context};
 use crate::runtime::info::{Backend, DeviceInfo, FreeMemory, Limits, device_name};
-use crate::runtime::module::CudaModule;
 
 /// The primary context of one CUDA device, shared by all objects made on it.
 pub(crate) struct Context {
@@ -21,7 +21,7 @@ pub(crate) struct Context {
     limits: Limits,
     dead: CauseOfDeath,
     /// Modules that are in use, for whoever loads the same set again.
-    modules: Mutex<Vec<Weak<CudaModule>>>,
+    modules: Mutex<Vec<Weak<dyn Any + Send + Sync>>>,
 }
 
 /// The failure after which the driver refuses every call on a device; shared by all openings of the device.
@@ -111,7 +111,7 @@ impl Context {
         &self.limits
     }
 
-    pub(crate) fn modules(&self) -> MutexGuard<'_, Vec<Weak<CudaModule>>> {
+    pub(crate) fn modules(&self) -> MutexGuard<'_, Vec<Weak<dyn Any + Send + Sync>>> {
         // The list stays whole if a thread panics.
         self.modules.lock().unwrap_or_else(PoisonError::into_inner)
     }

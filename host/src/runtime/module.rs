@@ -149,7 +149,8 @@ fn shared(context: &Arc<Context>, set: &PtxSet) -> Result<Arc<CudaModule>> {
     let found = || {
         let mut modules = context.modules();
         modules.retain(|module| module.strong_count() > 0);
-        modules.iter().filter_map(Weak::upgrade).find(|module| module.set == *set)
+        let of_set = |module: &Arc<CudaModule>| module.set == *set;
+        modules.iter().filter_map(Weak::upgrade).filter_map(|module| module.downcast().ok()).find(of_set)
     };
     if let Some(module) = found() {
         context.enter()?;
@@ -157,7 +158,8 @@ fn shared(context: &Arc<Context>, set: &PtxSet) -> Result<Arc<CudaModule>> {
     }
     // Without the lock: others may load other sets meanwhile.
     let module = Arc::new(load_ptx(context, set)?);
-    context.modules().push(Arc::downgrade(&module));
+    let weak: Weak<CudaModule> = Arc::downgrade(&module);
+    context.modules().push(weak);
     Ok(module)
 }
 

@@ -34,7 +34,7 @@ pub const fn has_turned(n_taps: u32, n_channels: u32) -> bool {
 /// * Writes: `parameters`, `velocity`; `filters` where `filter_line` is not 0; `turned` where [`has_turned`] says so.
 /// * Shared: none.
 /// * Cost: four bytes a part read a thread.
-/// * Twin: `warpplay_cpu_ref::mlp::conv::ConvTraining::step`.
+/// * Twin: `warpplay_cpu_ref::mlp::conv::training::ConvTraining::step`.
 /// * Source: PyTorch's SGD.
 ///
 /// # Safety
@@ -112,7 +112,7 @@ pub const fn advance_shape() -> LaunchShape {
 /// * Writes: the step's of `losses`, the step in `control`.
 /// * Shared: 32 bytes: a loss of each warp.
 /// * Cost: ⌈losses / 256⌉ loads a thread.
-/// * Twin: `warpplay_cpu_ref::mlp::conv::ConvTraining::step`, whose losses are summed.
+/// * Twin: `warpplay_cpu_ref::mlp::conv::training::ConvTraining::step`, whose losses are summed.
 /// * Source: our own.
 ///
 /// # Safety
