@@ -450,6 +450,7 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_layers_norm", 2),
     ("mlp_layers_layer_norm_parameters", 1),
     ("mlp_layers_clip", 2),
+    ("mlp_layers_advance", 2),
     ("mlp_layers_update", 3),
     ("mlp_epoch_train", 10),
     ("mlp_epoch_classify", 6),
@@ -550,7 +551,7 @@ fn every_barrier_is_there_once() {
 /// Kernels whose shapes overlap (`LaunchShape::overlapping`) must wait for the launches before them.
 #[test]
 fn launches_that_overlap_wait_for_those_before() {
-    const OVERLAPPING: [&str; 12] = [
+    const OVERLAPPING: [&str; 16] = [
         "azero_train_",
         "tile_wgmma_",
         "mlp_layers_gather",
@@ -562,6 +563,10 @@ fn launches_that_overlap_wait_for_those_before() {
         "mlp_layers_layer_norm",
         "mlp_layers_norm",
         "mlp_layers_clip",
+        "mlp_layers_patches",
+        "mlp_layers_pool",
+        "mlp_layers_filters",
+        "mlp_layers_advance",
         "mlp_layers_update",
     ];
     for_each_image(|family, arch, ptx, _| {
