@@ -121,8 +121,9 @@ impl<T: Real> Training<T> {
 
     fn clip<P: Program>(&mut self, most: f64) {
         let gradients = &mut self.pass.gradients;
-        let sums = gradients.iter().flat_map(|layer| {
-            [&layer.weights, &layer.bias, &layer.gain, &layer.shift].map(|values| P::square_sum(values))
+        let sums = gradients.iter().map(|layer| {
+            let of = |values: &[T]| P::square_sum(values);
+            of(&layer.weights) + of(&layer.bias) + of(&layer.gain) + of(&layer.shift)
         });
         let norm = sums.sum::<f64>().sqrt();
         let factor = T::rounded(pieces::clip_factor(norm, most));

@@ -79,7 +79,7 @@ impl Pixel {
         object: u32,
     ) {
         let channels = task.n / (task.side * task.side);
-        // Not unrolled: the warp that fetches has few registers.
+        // Not unrolled: warps that fetch have few registers.
         let mut rectangle = opaque(0);
         while rectangle < rectangles {
             let column = first + rectangle * COLUMNS;

@@ -519,7 +519,7 @@ macro_rules! products {
             ///
             /// A product of matrices, with an epilogue.
             ///
-            /// * Launch: a block (a cluster of four, for those whose depth is shared) for each tile of C and division of the depth, at most one a multiprocessor; a warpgroup for each 64 rows of a tile, and one that fetches.
+            /// * Launch: a block (a cluster of four, for those whose depth is shared) for each tile of C and division of the depth, at most one a multiprocessor; a warpgroup for each 64 rows of a tile, and one whose warps fetch.
             /// * Reads: `a`, `b` through their maps; `bias`, `residual` or `residual_short`, `mask`.
             /// * Writes: `c` or `c_short`; `overflow`.
             /// * Shared: dynamic: up to eight slots, each a slab of both operands 128 bytes deep; bias of two tiles, and 2,560 bytes a warp for the exchange of sums.

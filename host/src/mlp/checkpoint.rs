@@ -179,12 +179,12 @@ impl TrainerState {
         self.step
     }
 
-    /// Weights and moments, with the prefixes of their tensors' names.
     /// Whether a layer norm is behind layer `number`, from 0.
     fn has_norm(&self, number: usize) -> bool {
         self.options.layer_norm && number + 2 < self.sizes.len()
     }
 
+    /// Weights and moments, with the prefixes of their tensors' names.
     fn value_sets(&self) -> impl Iterator<Item = (&[LayerValues], String)> {
         let moments = self.state.moments.iter().zip(1..).map(|(set, number)| (set.as_slice(), moment_prefix(number)));
         std::iter::once((self.state.layers.as_slice(), String::new())).chain(moments)

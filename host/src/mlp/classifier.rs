@@ -151,15 +151,18 @@ impl Classifier {
     /// Predicts the classes of `n` images, `[n, n_inputs]` bytes.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `images` is a whole number of images, at least one; [`Error::Option`] for a classifier of features; errors of the device.
+    /// [`Error::Shape`] unless `images` is a whole number of images, at least one; [`Error::Option`] for a classifier of features or of a regression; errors of the device.
     pub fn predict(&mut self, images: &[u8]) -> Result<Vec<Prediction>> {
+        if self.loss != Loss::CrossEntropy {
+            return Err(Error::option("loss", self.loss, "cross_entropy for classes; a regression has logits"));
+        }
         Ok(self.logits(images)?.chunks_exact(self.n_classes() as usize).map(Prediction::of_logits).collect())
     }
 
     /// Logits `[n, n_classes]` of `n` images, `[n, n_inputs]` bytes; of a regression, the outputs that are compared with targets.
     ///
     /// # Errors
-    /// As [`predict`](Self::predict).
+    /// As [`predict`](Self::predict), but for a regression.
     pub fn logits(&mut self, images: &[u8]) -> Result<Vec<f32>> {
         self.expect_images(images.len())?;
         self.engine.logits(images)

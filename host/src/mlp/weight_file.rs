@@ -15,11 +15,11 @@ use crate::{Error, Result};
 
 impl Network {
     /// Reads a safetensors file. Tensors `W1`, `b1`, `W2`, … are `[in, out]` and `[out]`; else `*.weight` and `*.bias` are `[out, in]` and `[out]`, as PyTorch saves them,
-    /// the layers in the order of their names (numbers by value). Layer norms behind all hidden layers are `gain1`, `shift1`, … or, among PyTorch's, `*.weight` and `*.bias` of one dimension. The metadata `activation` names the activation; without it, it is ReLU, which [`with_activation`](Self::with_activation) changes. Other tensors are ignored. Values of type F64, F16 and BF16 are converted to F32.
+    /// the layers in the order of their names (numbers by value). Layer norms behind all hidden layers are `gain1`, `shift1`, … or, among PyTorch's, `*.weight` and `*.bias` of one dimension, before the activation and with an epsilon of 1e-5, of which a file says nothing. The metadata `activation` names the activation; without it, it is ReLU, which [`with_activation`](Self::with_activation) changes. Other tensors are ignored. Values of type F64, F16 and BF16 are converted to F32.
     ///
     /// # Errors
     /// [`Error::File`] naming the tensor if one is missing, has a shape that does not fit the previous layer, or holds a value that is not finite; also if the file has both
-    /// forms or none, or is damaged.
+    /// forms or none, its metadata name an activation that is not known, or it is damaged.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::from_bytes(path, &input_file::read(path)?)
@@ -180,6 +180,9 @@ fn with_norms(layers: Pairs, found: &BTreeMap<String, TensorView<'_>>) -> Result
 /// The layers and the layer norms among PyTorch's names, which are of matrices and of vectors by turns if there are norms; or why they are wrong.
 fn apart_from_norms(names: Pairs, found: &BTreeMap<String, TensorView<'_>>) -> Result<(Pairs, Pairs), String> {
     let is_norm = |(weight, _): &(String, String)| found.get(weight).is_some_and(|view| view.shape().len() == 1);
+    if let Some(name) = found.keys().find(|name| name.ends_with(".running_mean")) {
+        return Err(format!("tensor {name} is of a batch norm, expected layers and layer norms"));
+    }
     let turns = names.iter().zip(0..).find(|&(pair, at)| is_norm(pair) != (at % 2 == 1));
     match (names.iter().any(is_norm), turns) {
         (false, _) => Ok((names, Vec::new())),

@@ -70,7 +70,8 @@ impl<T: Real> ConvTraining<T> {
             let size = [plan.rows, plan.cols];
             let mut h = pieces::convolve(&inputs[inputs.len() - 1], layer, size);
             for value in &mut h {
-                *value = if *value > T::zero() { round(*value) } else { T::zero() };
+                // What is no number stays so.
+                *value = if *value <= T::zero() { T::zero() } else { round(*value) };
             }
             inputs.push(if plan.pooled { pieces::pool(&h, size, plan.outputs) } else { h.clone() });
             outputs.push(h);

@@ -40,7 +40,7 @@ fn own_row(n_rows: u32, n_units: u32) -> (u32, u32) {
     (row, if row < n_rows { line_length(n_units) / 4 } else { 0 })
 }
 
-/// A quad with 0 for units that there are not.
+/// A quad, with 0 beyond the last unit.
 #[inline(always)]
 fn of_units(mut quad: [f32; 4], unit: u32, n_units: u32) -> [f32; 4] {
     unroll!(J in [1, 2, 3] {

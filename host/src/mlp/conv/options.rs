@@ -12,6 +12,10 @@ const MAX_CHANNELS: u32 = 1024;
 const MAX_CONVOLUTIONS: usize = 32;
 /// Most pixels of a batch.
 const MAX_PIXELS: u64 = 1 << 24;
+/// Most inputs of the dense layer: times the classes, they fit 32 bits.
+const MAX_INPUTS: u64 = 1 << 22;
+/// Most values of a batch behind a convolution.
+const MAX_VALUES: u64 = 1 << 31;
 
 /// Options of a training of a network of convolutions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -132,6 +136,24 @@ pub(super) fn check_images(blocks: &[Vec<u32>], [rows, cols]: [u32; 2], n_classe
             u128::from(pixels) * u128::from(batch),
         ));
     }
+    // What is left of an image at the end, and the values of a batch behind a convolution.
+    let last = blocks.last().and_then(|block| block.last()).copied().unwrap_or(1);
+    let inputs = (pixels >> (2 * blocks.len())) * u64::from(last);
+    if inputs > MAX_INPUTS {
+        return Err(Error::shape("inputs of the dense layer", format!("at most {MAX_INPUTS}"), inputs));
+    }
+    let mut pixels = pixels * u64::from(batch);
+    for block in blocks {
+        let values = pixels * u64::from(block.iter().max().copied().unwrap_or(1));
+        if values > MAX_VALUES {
+            return Err(Error::shape(
+                "values of a batch behind a convolution",
+                format!("at most {MAX_VALUES}"),
+                values,
+            ));
+        }
+        pixels /= 4;
+    }
     Ok(())
 }
 
@@ -159,6 +181,10 @@ mod tests {
         assert!(error(ConvOptions { blocks: vec![vec![12]], ..options.clone() }).contains("blocks: 12"));
         assert!(error(ConvOptions { blocks: vec![], ..options.clone() }).contains("1 to 32 convolutions"));
         assert!(error(ConvOptions { momentum: 1.0, ..options }).contains("momentum: 1"));
+        let wide = |batch| check_images(&[vec![1024]], [512, 512], 10, batch).unwrap_err().to_string();
+        assert!(wide(1).contains("inputs of the dense layer"), "{}", wide(1));
+        let blocks = [vec![1024], vec![8]];
+        assert!(check_images(&blocks, [512, 512], 10, 16).unwrap_err().to_string().contains("values of a batch"));
         assert!(check_images(&[vec![8], vec![8]], [28, 30], 10, 1).unwrap_err().to_string().contains("multiples of 4"));
     }
 }

@@ -9,7 +9,7 @@ use super::options::check_images;
 use super::{ConvNetwork, ConvOptions, ConvReport, cpu, device};
 use crate::mlp::options::seed_in_32_bits;
 use crate::mlp::report::{EpochReport, SCHEMA, StoppedBy};
-use crate::mlp::{Dataset, Evaluation};
+use crate::mlp::{Dataset, Evaluation, Layer};
 use crate::{Backend, Device, Error, Progress, Result};
 
 /// Options of a [`ConvTrainer`]; made by [`ConvTrainer::builder`].
@@ -47,6 +47,7 @@ impl ConvTrainerBuilder {
     pub fn build(self, device: &Device) -> Result<ConvTrainer> {
         let Self { train, mut options, test, network } = self;
         options.check()?;
+        train.expect_fits(&[train.n_inputs(), train.n_classes()])?;
         let size = <[u32; 2]>::from(train.image_size());
         options.batch = u32::try_from(train.len()).map_or(options.batch, |n| options.batch.min(n));
         check_images(&options.blocks, size, train.n_classes(), options.batch)?;
@@ -156,9 +157,14 @@ impl ConvTrainer {
         self.engine.keep()?;
         let losses = self.engine.train(&epoch)?;
         let seconds = begun.elapsed().as_secs_f64();
-        if let Some(step) = losses.iter().position(|loss| !loss.is_finite()) {
+        // What the last step left shows in no loss.
+        let unsound = match losses.iter().position(|loss| !loss.is_finite()) {
+            Some(step) => Some(step as u32 + 1),
+            None => self.engine.layers()?.iter().any(|layer| !is_finite(layer)).then_some(steps),
+        };
+        if let Some(step) = unsound {
             self.engine.restore()?;
-            return Err(Error::Diverged { epoch: number + 1, step: step as u32 + 1, steps });
+            return Err(Error::Diverged { epoch: number + 1, step, steps });
         }
         let begun = Instant::now();
         let test = self.test.clone().map(|test| Ok::<_, Error>((self.engine.classify(&test)?, test))).transpose()?;
@@ -218,13 +224,15 @@ impl ConvTrainer {
     }
 
     fn expect_fits(&self, set: &Dataset) -> Result<()> {
+        set.expect_fits(&[self.train.n_inputs(), self.network.n_classes()])?;
         let [expected, found] = [self.network.image_size(), <[u32; 2]>::from(set.image_size())];
         if expected != found {
             return Err(Error::shape("images", format!("{expected:?}"), format!("{found:?}")));
         }
-        match set.labels().iter().find(|&&label| u32::from(label) >= self.network.n_classes()) {
-            Some(label) => Err(Error::option("label", label, format!("below {}", self.network.n_classes()))),
-            None => Ok(()),
-        }
+        Ok(())
     }
+}
+
+fn is_finite(layer: &Layer) -> bool {
+    layer.weights.iter().chain(&layer.bias).all(|value| value.is_finite())
 }

@@ -194,6 +194,7 @@ pub fn class_counts(set: &Dataset) -> Vec<u32> {
 
 /// The first `n` samples of a set, or all.
 fn first(set: &Arc<Dataset>, n: usize) -> Result<Arc<Dataset>> {
+    set.expect_fits(&[set.n_inputs(), set.n_classes()])?;
     if set.len() <= n {
         return Ok(Arc::clone(set));
     }
