@@ -206,6 +206,26 @@ fn an_index_beyond_a_slice_ends_a_safe_kernel() {
     assert!(error.to_string().contains("test_add"), "{error}");
 }
 
+/// A set that is loaded twice is there as long as one of both is, and can be loaded again.
+#[test]
+fn a_set_is_loaded_as_often_as_one_likes() {
+    for_each_device(|device| {
+        let load = || Bench::new(device, &ptx::LAYER);
+        let clock = |bench: &Bench| -> Checked {
+            let mut out = bench.stream.alloc::<[u64; 2]>(1)?;
+            bench.launch(test_clock, LaunchShape::new(1, 1), (&mut out,))?;
+            assert_ne!(bench.stream.read(&out)?[0], [0; 2]);
+            Ok(())
+        };
+        let (first, second) = (load()?, load()?);
+        clock(&second)?;
+        drop(second);
+        clock(&first)?;
+        drop(first);
+        clock(&load()?)
+    });
+}
+
 #[test]
 fn the_clock_does_not_go_backwards() {
     each_bench(|bench| {

@@ -134,6 +134,57 @@ fn gradients_of_kernels_are_those_of_the_plain_program_with_rounded_operands() {
     });
 }
 
+/// Steps with momentum, decay, and rates that rise and fall: the weights move as the plain program's.
+#[test]
+fn steps_are_those_of_the_plain_program() {
+    const RATE: f64 = 0.01;
+    let (set, network) = (set(6), network(2));
+    let (momentum, decay) = (0.5f32, 0.25f32);
+    let options = ConvOptions {
+        batch: 6,
+        epochs: 3,
+        learning_rate: RATE,
+        warmup: 0.5,
+        momentum,
+        weight_decay: decay,
+        ..options()
+    };
+    let check = |device: &Device, rounding: fn(f64) -> f64| -> Result<()> {
+        let mut trainer = ConvTrainer::builder(&set).options(options.clone()).network(network.clone()).build(device)?;
+        trainer.run(Progress::go_on)?;
+        let found = trainer.network()?;
+        let mut training = plain::ConvTraining::new(in_double(&network), rounding);
+        let n_layers = network.layers().len();
+        let mut bounds = vec![[0.0f64; 2]; n_layers];
+        let mut of_velocity = vec![[0.0f64; 2]; n_layers];
+        // Half a step of three, and the fall from 1.5 to 3.
+        for rate in [2.0 / 3.0, 1.0, 0.75].map(|share| share * RATE) {
+            let (_, gradients) = training.gradients(set.images(), set.labels());
+            for ((bound, velocity), layer) in bounds.iter_mut().zip(&mut of_velocity).zip(&gradients) {
+                for (at, values) in [&layer.weights, &layer.bias].into_iter().enumerate() {
+                    // As above, and one rounding of the weights that have moved.
+                    velocity[at] = 0.5 * velocity[at] + 9.0 / 256.0 * norm(values.iter().copied());
+                    bound[at] += rate * velocity[at] + (values.len() as f64).sqrt() * 2f64.powi(-23);
+                }
+            }
+            let rates = plain::Rates { rate, momentum: momentum.into(), decay: decay.into() };
+            training.step(set.images(), set.labels(), rates);
+        }
+        for (number, (found, expected)) in found.layers().iter().zip(&training.network.layers).enumerate() {
+            for (at, (found, expected)) in
+                [(&found.weights, &expected.weights), (&found.bias, &expected.bias)].into_iter().enumerate()
+            {
+                let error = norm(found.iter().zip(expected).map(|(&found, expected)| f64::from(found) - expected));
+                let bound = bounds[number][at];
+                assert!(error <= bound, "layer {number}, {at} on {device}: off by {error}, allowed {bound}");
+            }
+        }
+        Ok(())
+    };
+    check(&Device::cpu(), |value| value).expect("cpu");
+    for_each_device(|device| check(device, rounded));
+}
+
 fn trained(device: &Device, set: &Arc<Dataset>, options: &ConvOptions) -> Result<(ConvReport, ConvNetwork)> {
     let mut trainer = ConvTrainer::builder(set).options(options.clone()).test(set).build(device)?;
     let report = trainer.run(Progress::go_on)?;

@@ -527,6 +527,27 @@ fn wrong_weights_are_refused() {
         bytes: vec![0; shape.iter().product()],
     };
     check(vec![], "holds no weights: expected tensors W1, b1, … or *.weight, *.bias");
+    let normed = |more: Option<(&'static str, Raw)>, second: &'static str| {
+        let [weight, bias] = ["weight", "bias"].map(|name| format!("{second}.{name}"));
+        let of: Vec<(String, Raw)> = vec![
+            ("0.weight".into(), zeros(&[4, 3])),
+            ("0.bias".into(), zeros(&[4])),
+            (weight, zeros(&[4])),
+            (bias, zeros(&[4])),
+            ("3.weight".into(), zeros(&[2, 4])),
+            ("3.bias".into(), zeros(&[2])),
+        ];
+        let of = of.into_iter().map(|(name, raw)| (&*name.leak(), raw));
+        of.chain(more).collect::<Vec<(&str, Raw)>>()
+    };
+    check(
+        normed(Some(("1.running_mean", zeros(&[4]))), "1"),
+        "tensor 1.running_mean is of a batch norm, expected layers and layer norms",
+    );
+    check(
+        normed(None, "4"),
+        "tensor 3.weight is not in its turn: expected a layer norm behind each layer but the last, or none",
+    );
     check(
         vec![("W01", zeros(&[2, 2])), ("b", zeros(&[2]))],
         "holds no weights: expected tensors W1, b1, … or *.weight, *.bias",
