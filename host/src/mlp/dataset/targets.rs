@@ -9,7 +9,7 @@ use crate::mlp::{npy, sample_files};
 use crate::{Error, Result};
 
 impl Dataset {
-    /// A set for a regression: images `[n, rows, cols]` of bytes with `n_targets` numbers each, `targets` `[n, n_targets]`. It is trained with the option [`Loss`](super::Loss) `mse` or `huber`.
+    /// A set for a regression: images `[n, rows, cols]` of bytes with `n_targets` numbers each, `targets` `[n, n_targets]`. It is trained with the option [`Loss`](crate::mlp::Loss) `mse` or `huber`.
     ///
     /// # Errors
     /// As [`Dataset::new`]; [`Error::Shape`] also for no targets of a sample, numbers that are not whole samples', or one that is not finite.
