@@ -208,7 +208,7 @@ fn dataset(
 /// A training on a device.
 ///
 /// * `images`: `[n, rows, columns]` uint8, or numbers that are taken as they are, `[n, features]` float32 (standardised ones learn best); `labels`: `[n]` of any integer type, classes of 0 to 255.
-/// * `test_images`, as `images`, and `test_labels` `[m]`, together or not at all: classified after every epoch.
+/// * `test_images` `[m, rows, columns]`, or features `[m, features]`, and `test_labels` `[m]`, together or not at all: classified after every epoch.
 /// * Each is an array of numpy, or another object with `__dlpack__` in the host's memory or, contiguous, in that of the device: tensors of PyTorch, CuPy, JAX. A training has a copy
 ///   of its own.
 ///

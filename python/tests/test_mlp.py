@@ -63,6 +63,22 @@ def test_a_training_learns_and_its_network_is_kept(tmp_path):
     assert [weights.shape for weights, _ in network.layers] == [(6, 8), (8, 2)]
 
 
+def test_features_are_trained_and_classified():
+    random = np.random.default_rng(1)
+    features = random.normal(0, 1, (64, 3)).astype(np.float32)
+    labels = (features[:, 0] > 0).astype(np.uint8)
+    trainer = Trainer(features, labels, device="cpu", hidden=[8], batch=16, epochs=40, learning_rate=0.1, test_images=features, test_labels=labels)
+    trainer.run()
+    network = trainer.network()
+    logits = Classifier(network, device="cpu", features=True).logits(features)
+    (first, first_bias), (second, second_bias) = network.layers
+    expected = np.maximum(features @ first + first_bias, 0) @ second + second_bias
+    # Sums of at most nine products of numbers of a few units, in single precision.
+    assert np.abs(logits - expected).max() <= 9 * 2.0**-23 * np.abs(expected).max() * 4
+    with pytest.raises(ValueError, match="samples have 2 features, the network has 3 inputs"):
+        Classifier(network, device="cpu", features=True).logits(features[:, :2].copy())
+
+
 def test_what_is_not_allowed_is_told(tmp_path):
     images, labels = two_classes(8, 1)
     with pytest.raises(ValueError, match="8 images and 7 labels"):
@@ -71,8 +87,10 @@ def test_what_is_not_allowed_is_told(tmp_path):
         Trainer(images, labels, test_images=images, device="cpu")
     with pytest.raises(TypeError, match="rate is not an option"):
         Trainer(images, labels, device="cpu", rate=1)
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError, match="expected 2 dimensions"):
         Trainer(images.astype(np.float32), labels, device="cpu")
+    with pytest.raises(TypeError):
+        Trainer(images.astype(np.float64), labels, device="cpu")
     network = Network([(np.zeros((6, 2), np.float32), np.zeros(2, np.float32))])
     with pytest.raises(ValueError, match="4 x 3 pixels, the network has 6 inputs"):
         Classifier(network, device="cpu").predict(np.zeros((1, 4, 3), np.uint8))

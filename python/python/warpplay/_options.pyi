@@ -130,7 +130,7 @@ class MlpOptions(TypedDict, total=False):
 
     hidden: Sequence[Integer]
     activation: Activation
-    layer_norm: bool
+    layer_norm: Truth
     dropout: Number
     loss: Literal["cross_entropy", "mse", "huber"]
     batch: Integer
