@@ -217,8 +217,8 @@ fn dataset(
 /// * `hidden=[256]`: units of each hidden layer. `activation="relu"`: `relu`, `tanh`, `sigmoid` or `gelu` (by the error function) for all of them.
 /// * `layer_norm=False`: whether each hidden layer has a layer norm before its activation, with gain and shift, as PyTorch's `LayerNorm`.
 /// * `dropout=0.0`: the probability of each output of a hidden layer to be dropped in a step, as PyTorch's `Dropout`; evaluations drop nothing.
-/// * `loss="cross_entropy"`: `cross_entropy`, or, for a regression, `mse` or `huber` (with delta 1), PyTorch's `MSELoss` and `HuberLoss`: then `labels` and `test_labels` are targets, float32 `[n]` or `[n, targets]`, to which the
-///   network's outputs (`logits`) are compared; reports have losses and no accuracies.
+/// * `loss="cross_entropy"`: `cross_entropy`, or, for a regression, `mse` or `huber` (with delta 1), PyTorch's `MSELoss` and `HuberLoss`: then labels and test labels are targets, float32 `[n]` or `[n, targets]`, to which the
+///   network's outputs (logits) are compared; reports have losses and no accuracies.
 /// * `batch=64`: samples of an update. `epochs=10`. `learning_rate=0.01`.
 /// * `optimizer="sgd"`: `sgd`, `momentum`, `nesterov`, `adam`, `adamw` or `rmsprop`, or a dictionary with this `name` and fields that are not as usual, such as
 ///   `{"name": "adam", "beta1": 0.5}`: `momentum` 0.9, `beta1` 0.9, `beta2` 0.999, `alpha` 0.99, `epsilon` 1e-8.
