@@ -44,7 +44,7 @@ const fn n_fetchers<const GROUPS: u32>() -> u32 {
     if GROUPS == 1 { 4 } else { 2 }
 }
 
-/// Steps, of about six cycles each, in which a lane describes a slab to the copy engine.
+/// Steps of a loop that take about as long as a lane needs to describe a slab to the copy engine.
 const TURN: u32 = 16;
 /// Blocks of a cluster of kernels without clusters.
 pub(super) const ONE: u32 = 1;

@@ -55,7 +55,7 @@ pub unsafe fn mlp_layers_patches(
         let image = images.add(sample * of_image as usize);
         let mut taps = [0.0f32; 10];
         unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7, 8] {
-            // One more than the tap's place; below 1 and above the size is outside.
+            // One more than the tap's offset; below 1 and above the size is outside.
             let (y, x) = (y + J as u32 / 3, x + J as u32 % 3);
             if is_there && y >= 1 && y <= height && x >= 1 && x <= width {
                 taps[J] = f32::from(memory::load(image, ((y - 1) * width + x - 1) as usize)) / 255.0;
