@@ -48,7 +48,7 @@ struct Args {
     #[arg(long, value_name = "NAME", value_enum, value_delimiter = ',')]
     only: Vec<Section>,
 
-    /// Every tile, where else the one that the library chooses is measured: what `cargo xtask tune` reads
+    /// Every tile and number of blocks that share its depth, where else the one that the library chooses is measured: what `cargo xtask tune` reads
     #[arg(long)]
     tiles: bool,
 
@@ -223,7 +223,28 @@ struct Asked {
     precision: Precision,
     parts: u32,
     engine: Option<Engine>,
-    tile: Option<Tile>,
+    split: Option<Split>,
+}
+
+/// A tile, and how many blocks share its depth.
+type Split = (Tile, u32);
+
+/// Its name: the tile's, and `/4` where four blocks share the depth.
+fn split_name((tile, cluster): Split) -> String {
+    if cluster == 1 { tile.to_string() } else { format!("{tile}/{cluster}") }
+}
+
+/// Every tile of an engine for a product, and every number of blocks that share its depth, as long as most of them have a multiprocessor.
+fn splits_of(engine: Option<Engine>, [m, n, _]: [u32; 3]) -> Vec<Split> {
+    let mut splits: Vec<Split> = engine.map_or(Tile::ALL, tiles_of).iter().map(|&tile| (tile, 1)).collect();
+    if engine == Some(Engine::Wgmma) {
+        for tile in [Tile::Rows128Columns128, Tile::Rows64Columns64] {
+            let [rows, columns] = tile.size();
+            let fits = |cluster: &u32| m.div_ceil(rows) * n.div_ceil(columns) * cluster <= 192;
+            splits.extend([2, 4, 8, 16].into_iter().filter(fits).map(|cluster| (tile, cluster)));
+        }
+    }
+    splits
 }
 
 /// All shapes of a format, and those of every engine.
@@ -271,14 +292,15 @@ fn section<T: Operand, C: Format<T>>(
             .iter_mut()
             .map(|peer| peer.seconds(&json!({ "m": m, "n": n, "k": k, "precision": theirs })))
             .collect::<anyhow::Result<_>>()?;
-        let all = engine.or(first.as_ref().ok().copied()).map_or(Tile::ALL, tiles_of);
-        let tiles: Vec<Option<Tile>> = if bench.tiles { all.iter().copied().map(Some).collect() } else { vec![None] };
-        for tile in tiles {
-            match time::<T, C>(bench, Asked { shape, precision, parts, engine, tile }, of) {
-                Ok((used, tile, seconds)) => {
+        let all = || splits_of(engine.or(first.as_ref().ok().copied()), shape).into_iter().map(Some).collect();
+        let splits: Vec<Option<Split>> = if bench.tiles { all() } else { vec![None] };
+        for split in splits {
+            match time::<T, C>(bench, Asked { shape, precision, parts, engine, split }, of) {
+                Ok((used, split, seconds)) => {
+                    let tile = split_name(split);
                     let speed = 2.0 * f64::from(m) * f64::from(n) * f64::from(k) / seconds / 1e12;
                     let mut row =
-                        vec![size.clone(), used.to_string(), tile.to_string(), number(seconds * 1e6), number(speed)];
+                        vec![size.clone(), used.to_string(), tile.clone(), number(seconds * 1e6), number(speed)];
                     for (answer, ratios) in answers.iter().zip(&mut ratios) {
                         match answer {
                             Ok(theirs) => {
@@ -297,7 +319,7 @@ fn section<T: Operand, C: Format<T>>(
                         .filter_map(|(name, answer)| Some((name.clone(), json!(answer.as_ref().ok()? * 1e6))))
                         .collect();
                     bench.output.json(&json!({
-                        "section": name, "m": m, "n": n, "k": k, "engine": used.name(), "tile": tile.name(), "us": seconds * 1e6,
+                        "section": name, "m": m, "n": n, "k": k, "engine": used.name(), "tile": tile, "us": seconds * 1e6,
                         "tflops": speed, "peers_us": peers,
                     }))?;
                 }
@@ -411,18 +433,19 @@ fn convolution_row(
     table: &mut Table,
     precision: Precision,
     ([images, height, width, channels], what): ([u32; 4], &str),
-    timed: Result<(Tile, f64), Error>,
+    timed: Result<(Split, f64), Error>,
 ) -> anyhow::Result<()> {
     let name = format!("{images} × {height}x{width} × {channels} {precision} {what}");
     bench.output.progress(&name);
     match timed {
-        Ok((tile, seconds)) => {
+        Ok((split, seconds)) => {
+            let tile = split_name(split);
             let pixels = f64::from(images) * f64::from(height) * f64::from(width);
             let speed = 18.0 * pixels * f64::from(channels) * f64::from(channels) / seconds / 1e12;
-            table.row(vec![name, tile.to_string(), number(seconds * 1e6), number(speed)]);
+            table.row(vec![name, tile.clone(), number(seconds * 1e6), number(speed)]);
             bench.output.json(&json!({
                 "section": "conv", "what": what, "precision": precision.name(), "images": images, "height": height, "width": width, "channels": channels,
-                "tile": tile.name(), "us": seconds * 1e6, "tflops": speed,
+                "tile": tile, "us": seconds * 1e6, "tflops": speed,
             }))?;
         }
         Err(error) => {
@@ -438,7 +461,7 @@ fn time_of_gradient<T: Operand>(
     bench: &Bench,
     [images, height, width, channels]: [u32; 4],
     of: fn(f32) -> T,
-) -> Result<(Tile, f64), Error> {
+) -> Result<(Split, f64), Error> {
     let stream = bench.device.stream()?;
     let pixels = images * height * width;
     let division = pixels.div_ceil(8).next_multiple_of(64);
@@ -452,7 +475,7 @@ fn time_of_gradient<T: Operand>(
     let mut c = stream.alloc::<f32>(pixels.div_ceil(division) as usize * 9 * channels as usize * line)?;
     let operands = built.operands(&stream, &gradient, &values)?;
     let seconds = seconds_of(bench, &stream, |stream| built.run(stream, &operands, &mut c))?;
-    Ok((built.tile(), seconds))
+    Ok(((built.tile(), built.cluster()), seconds))
 }
 
 /// The tile, and seconds of one convolution with as many outputs as channels.
@@ -461,7 +484,7 @@ fn time_of_convolution<T: Operand + Format<T>, C: Format<T>>(
     [images, height, width, channels]: [u32; 4],
     tile: Option<Tile>,
     of: fn(f32) -> T,
-) -> Result<(Tile, f64), Error> {
+) -> Result<(Split, f64), Error> {
     let stream = bench.device.stream()?;
     let built = Convolution::<T>::builder([images, height, width], channels, channels)
         .rectifier(true)
@@ -476,19 +499,24 @@ fn time_of_convolution<T: Operand + Format<T>, C: Format<T>>(
     let operands = built.operands(&stream, &values, &filters)?;
     let epilogue = Epilogue::new().bias(&bias).residual(&residual);
     let seconds = seconds_of(bench, &stream, |stream| built.run(stream, &operands, epilogue, &mut c))?;
-    Ok((built.tile(), seconds))
+    Ok(((built.tile(), 1), seconds))
 }
 
 /// The engine, the tile, and seconds of one product, with bias and rectifier.
-fn time<T: Operand, C: Format<T>>(bench: &Bench, asked: Asked, of: fn(f32) -> T) -> Result<(Engine, Tile, f64), Error> {
-    let Asked { shape: [m, n, k], precision, parts, engine, tile } = asked;
+fn time<T: Operand, C: Format<T>>(
+    bench: &Bench,
+    asked: Asked,
+    of: fn(f32) -> T,
+) -> Result<(Engine, Split, f64), Error> {
+    let Asked { shape: [m, n, k], precision, parts, engine, split } = asked;
     let stream = bench.device.stream()?;
     let builder = Product::<T>::builder(m, n, k)
         .rectifier(true)
         .precision(precision)
         .parts(parts, parts)
         .engine(engine)
-        .tile(tile);
+        .tile(split.map(|(tile, _)| tile))
+        .cluster(split.map(|(_, cluster)| cluster));
     let product = builder.build(&bench.device)?;
     let operand = |lines: u32| u64::from(lines) * u64::from(k) * u64::from(parts);
     let (a, b) = (stream.upload(&numbers(operand(m), of))?, stream.upload(&numbers(operand(n), of))?);
@@ -497,7 +525,7 @@ fn time<T: Operand, C: Format<T>>(bench: &Bench, asked: Asked, of: fn(f32) -> T)
     let operands = product.operands(&stream, &a, &b)?;
     let epilogue = Epilogue::new().bias(&bias);
     let seconds = seconds_of(bench, &stream, |stream| product.run(stream, &operands, epilogue, &mut c))?;
-    Ok((product.engine(), product.tile(), seconds))
+    Ok((product.engine(), (product.tile(), product.cluster()), seconds))
 }
 
 /// Numbers of all sizes: zeros need less power, and the clock is higher then. They come again after a prime number of them, since to make each anew takes longer than all launches.

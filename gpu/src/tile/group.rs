@@ -4,7 +4,7 @@
 
 use super::softmax::Softmax;
 use super::task::{Bf16, F16, GroupTask, ProductTask, activation};
-use super::wgmma::{ONE, Tasks, product, shape_of_tiles, work_of};
+use super::wgmma::{ALONE, Tasks, product, shape_of_tiles, work_of};
 use crate::cuda::kernel;
 use crate::cuda::memory::load;
 use crate::cuda::tensor_map::TensorMap;
@@ -52,7 +52,7 @@ impl GroupTask {
             height: 0,
             width: 0,
             b_part_layers: 1,
-            reserved: 0,
+            cluster: 1,
         }
     }
 }
@@ -63,6 +63,11 @@ impl Tasks for &GroupTask {
     #[inline(always)]
     fn maps(self) -> *const TensorMap {
         self.maps
+    }
+
+    #[inline(always)]
+    fn cluster(self) -> u32 {
+        1
     }
 
     #[inline(always)]
@@ -104,13 +109,13 @@ macro_rules! groups {
             /// # Safety
             /// Members and maps are as for a product of these tiles, and `n_tiles` are those of all members; no value of `c` is in two of them; the operands are not written meanwhile.
             #[kernel(
-                shape = |multiprocessors: u32| shape_of_tiles::<$sums, $groups, ONE>(task.n_tiles, multiprocessors),
+                shape = |multiprocessors: u32| shape_of_tiles::<$sums, $groups, ALONE>(task.n_tiles, 1, multiprocessors),
                 max_threads = 128 * ($groups + 1),
                 min_blocks = 1
             )]
             pub unsafe fn $name(task: GroupTask) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.
-                unsafe { product::<$format, _, $sums, $groups, true, true, ONE, 4, false>(&task, &Softmax::NONE) }
+                unsafe { product::<$format, _, $sums, $groups, true, true, ALONE, false>(&task, &Softmax::NONE) }
             }
         )*
     };

@@ -1,12 +1,12 @@
 //! The last layer of a network that classifies: its product, with [`softmax`](super::softmax) as epilogue.
 
-use super::softmax::{MAX_CLASSES, Softmax};
-use super::task::{Bf16, CLUSTER, F16, ProductTask};
-use super::wgmma::{ONE, product, shape};
+use super::softmax::{CLUSTER, MAX_CLASSES, Softmax};
+use super::task::{Bf16, F16, ProductTask};
+use super::wgmma::{ALONE, SHARED, product, shape};
 use crate::cuda::kernel;
 
 macro_rules! softmaxes {
-    ($($(#[$doc:meta])* $name:ident, $format:ty, $cluster:ident $quads:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $format:ty, $quads:ident;)*) => {
         $(
             $(#[$doc])*
             ///
@@ -23,14 +23,14 @@ macro_rules! softmaxes {
             /// # Safety
             /// As a product of these tiles with `c_short`; `softmax` is as it says for C.
             #[kernel(
-                shape = |multiprocessors: u32| shape::<32, 1, $cluster>(task.m, task.n, 1, multiprocessors),
+                shape = |multiprocessors: u32| shape::<32, 1, $quads>([task.m, task.n, 1], task.cluster, multiprocessors),
                 max_threads = 256,
                 min_blocks = 1,
-                require = task.n <= MAX_CLASSES && task.division >= task.k
+                require = task.n <= MAX_CLASSES && task.division >= task.k && (task.cluster == 1 || task.cluster == CLUSTER)
             )]
             pub unsafe fn $name(task: ProductTask, softmax: Softmax) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.
-                unsafe { product::<$format, _, 32, 1, false, true, $cluster, $quads, true>(&task, &softmax) }
+                unsafe { product::<$format, _, 32, 1, false, true, $quads, true>(&task, &softmax) }
             }
         )*
     };
@@ -38,11 +38,11 @@ macro_rules! softmaxes {
 
 softmaxes! {
     /// bfloat16, tiles of 64 × 64.
-    tile_wgmma_bf16_64_single_b_softmax, Bf16, ONE 4;
+    tile_wgmma_bf16_64_single_b_softmax, Bf16, ALONE;
     /// bfloat16, tiles of 64 × 64, whose depth four blocks share.
-    tile_wgmma_bf16_64_shared_b_softmax, Bf16, CLUSTER 1;
+    tile_wgmma_bf16_64_shared_b_softmax, Bf16, SHARED;
     /// Half precision, tiles of 64 × 64.
-    tile_wgmma_f16_64_single_b_softmax, F16, ONE 4;
+    tile_wgmma_f16_64_single_b_softmax, F16, ALONE;
     /// Half precision, tiles of 64 × 64, whose depth four blocks share.
-    tile_wgmma_f16_64_shared_b_softmax, F16, CLUSTER 1;
+    tile_wgmma_f16_64_shared_b_softmax, F16, SHARED;
 }

@@ -5,7 +5,7 @@
 //!
 //! | module | kernels | for |
 //! |---|---|---|
-//! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_64_single`: columns of a tile; `…_64_shared`: four blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth | `sm_90a` |
+//! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_64_single`: columns of a tile; `…_{128,64}_shared`: blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth | `sm_90a` |
 //! | [`group`] | `tile_wgmma_{bf16,f16}_128_ab_group`, `…_64_single_ab_group`: several products | `sm_90a` |
 //! | [`logits`] | `tile_wgmma_{bf16,f16}_64_{single,shared}_b_softmax`: logits, loss and its gradient | `sm_90a` |
 //! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab`; `tile_mma_{bf16,f16}_64_b_softmax`: logits, loss and its gradient | `sm_80` on |
@@ -30,7 +30,7 @@
 //! bits. [`plain`] multiplies single precision as it is, and rounds each addition once.
 //!
 //! # Same bits
-//! A value of C is the sum of the same products in the same order, wherever its tile is computed and however large it is. Where a cluster shares the depth (`…_64_shared`) there are four such sums, added up in the order of the blocks.
+//! A value of C is the sum of the same products in the same order, wherever its tile is computed and however large it is. Where a cluster shares the depth (`…_shared`) each of its blocks has such a sum, and they are added up in the order of the blocks.
 
 pub mod epilogue;
 #[cfg(feature = "tile-wgmma")]
@@ -94,6 +94,15 @@ crate::kernel_set! {
     wgmma::tile_wgmma_f16_64_shared_ab,
     wgmma::tile_wgmma_f16_64_shared_a,
     wgmma::tile_wgmma_tf32_64_shared,
+    wgmma::tile_wgmma_bf16_128_shared,
+    wgmma::tile_wgmma_bf16_128_shared_b,
+    wgmma::tile_wgmma_bf16_128_shared_ab,
+    wgmma::tile_wgmma_bf16_128_shared_a,
+    wgmma::tile_wgmma_f16_128_shared,
+    wgmma::tile_wgmma_f16_128_shared_b,
+    wgmma::tile_wgmma_f16_128_shared_ab,
+    wgmma::tile_wgmma_f16_128_shared_a,
+    wgmma::tile_wgmma_tf32_128_shared,
     group::tile_wgmma_bf16_128_ab_group,
     group::tile_wgmma_bf16_64_single_ab_group,
     group::tile_wgmma_f16_128_ab_group,

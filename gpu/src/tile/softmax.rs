@@ -10,6 +10,9 @@ use crate::unroll::unroll;
 /// Most columns of C: those that a warp exchanges at a time.
 pub const MAX_CLASSES: u32 = 32;
 
+/// Blocks that share the depth of logits, where it is shared: each has a quarter of the rows of a warp.
+pub const CLUSTER: u32 = 4;
+
 /// What becomes of logits: `gradient = (softmax - target) / divisor * scale`, where `divisor` is the number of samples with `mean`, else 1, and
 /// `target = label` in the column of the row's class, plus `even` in every column: 1 and 0, or, where labels are smoothed by `s`, `1 - s` and `s / n`.
 #[repr(C)]

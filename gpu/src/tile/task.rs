@@ -15,8 +15,8 @@ pub mod activation {
 /// Most parts of a number, see [`n_pairs`].
 pub const MAX_PARTS: u32 = 3;
 
-/// The blocks that share a tile's depth where it is divided among a cluster: each writes a quad of each lane's four.
-pub const CLUSTER: u32 = 4;
+/// Most blocks of a cluster that share a tile's depth.
+pub const MAX_CLUSTER: u32 = 16;
 
 /// What a launch works on.
 #[repr(C)]
@@ -121,8 +121,8 @@ pub struct ProductTask {
     pub width: u32,
     /// Layers of B's map from a part to the next: 1; of filters, whose layers are taps, a part's taps of all columns.
     pub b_part_layers: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Blocks that share the depth of a tile, 1 to [`MAX_CLUSTER`].
+    pub cluster: u32,
 }
 
 const _: () = assert!(size_of::<ProductTask>() == 176);

@@ -5,11 +5,11 @@
 
 use core::borrow::Borrow;
 
-use super::epilogue::{self, Part, meet, n_exchanges, write};
+use super::epilogue::{self, Part, meet, write};
 use super::images::{self, Pixel, taps_of_depth};
 use super::slab::Slabs;
 use super::softmax::Softmax;
-use super::task::{Bf16, CLUSTER, F16, Format, ProductTask, Tf32, n_pairs};
+use super::task::{Bf16, F16, Format, ProductTask, Tf32, n_pairs};
 use super::work::{Work, depths_of};
 use crate::cuda::math::opaque;
 use crate::cuda::memory::{Vec4, load};
@@ -46,8 +46,9 @@ const fn n_fetchers<const GROUPS: u32>() -> u32 {
 
 /// Steps of a loop that take about as long as a lane needs to describe a slab to the copy engine.
 const TURN: u32 = 16;
-/// Blocks of a cluster of kernels without clusters.
-pub(super) const ONE: u32 = 1;
+/// Quads of a lane that are written at a time, by kernels without and with clusters.
+pub(super) const ALONE: usize = 4;
+pub(super) const SHARED: usize = 1;
 
 /// Barrier of the first warpgroup that multiplies; the second one's is the next.
 const FIRST_BARRIER: u32 = 1;
@@ -103,8 +104,12 @@ const fn stage_bytes<const R: usize, const GROUPS: u32>() -> u32 {
 }
 
 /// Bytes in which warps exchange what they write.
-const fn exchange_bytes<const GROUPS: u32>() -> u32 {
-    4 * GROUPS * epilogue::WARP_BYTES
+const fn exchange_bytes<const R: usize, const GROUPS: u32, const N: usize>() -> u32 {
+    4 * GROUPS * warp_bytes::<R, N>()
+}
+
+const fn warp_bytes<const R: usize, const N: usize>() -> u32 {
+    if N == SHARED { epilogue::warp_bytes_in_cluster::<R>() } else { epilogue::WARP_BYTES }
 }
 
 /// Bytes of the bias of a tile's columns: two for each warpgroup, since the next tile's is written while others read this one's.
@@ -113,38 +118,39 @@ const fn bias_bytes<const R: usize, const GROUPS: u32>() -> u32 {
 }
 
 /// Slots of the ring.
-const fn n_slots<const R: usize, const GROUPS: u32>() -> u32 {
-    let others = ALIGNMENT + bias_bytes::<R, GROUPS>() + exchange_bytes::<GROUPS>();
+const fn n_slots<const R: usize, const GROUPS: u32, const N: usize>() -> u32 {
+    let others = ALIGNMENT + bias_bytes::<R, GROUPS>() + exchange_bytes::<R, GROUPS, N>();
     let slots = (SHARED_BYTES - others) / (stage_bytes::<R, GROUPS>() + 16);
     if slots > 8 { 8 } else { slots }
 }
 
 /// Bytes of a block's dynamic shared memory: to the alignment, slots and their objects, bias, exchange.
-const fn shared_bytes<const R: usize, const GROUPS: u32>() -> u32 {
-    let slots = n_slots::<R, GROUPS>() * (stage_bytes::<R, GROUPS>() + 16);
-    ALIGNMENT + slots + bias_bytes::<R, GROUPS>() + exchange_bytes::<GROUPS>()
+const fn shared_bytes<const R: usize, const GROUPS: u32, const N: usize>() -> u32 {
+    let slots = n_slots::<R, GROUPS, N>() * (stage_bytes::<R, GROUPS>() + 16);
+    ALIGNMENT + slots + bias_bytes::<R, GROUPS>() + exchange_bytes::<R, GROUPS, N>()
 }
 
-/// Launch shape for a product of `m` rows and `n` columns in `divisions` of the depth on a device with `multiprocessors`; clusters of `C` blocks.
-pub(super) const fn shape<const R: usize, const GROUPS: u32, const C: u32>(
-    m: u32,
-    n: u32,
-    divisions: u32,
+/// Launch shape for a product of `m` rows and `n` columns in `divisions` of the depth on a device with `multiprocessors`; clusters of `cluster` blocks.
+pub(super) const fn shape<const R: usize, const GROUPS: u32, const N: usize>(
+    [m, n, divisions]: [u32; 3],
+    cluster: u32,
     multiprocessors: u32,
 ) -> LaunchShape {
     let tiles = m.div_ceil(GROUPS * GROUP_ROWS) * n.div_ceil(width::<R>()) * divisions;
-    shape_of_tiles::<R, GROUPS, C>(tiles, multiprocessors)
+    shape_of_tiles::<R, GROUPS, N>(tiles, cluster, multiprocessors)
 }
 
 /// Launch shape for so many tiles.
-pub(super) const fn shape_of_tiles<const R: usize, const GROUPS: u32, const C: u32>(
+pub(super) const fn shape_of_tiles<const R: usize, const GROUPS: u32, const N: usize>(
     tiles: u32,
+    cluster: u32,
     multiprocessors: u32,
 ) -> LaunchShape {
-    let most = if multiprocessors < C { 1 } else { multiprocessors / C };
+    let most = if multiprocessors < cluster { 1 } else { multiprocessors / cluster };
     let clusters = if tiles < most { tiles } else { most };
-    let shape =
-        LaunchShape::new(clusters * C, 128 * (GROUPS + 1)).with_shared(shared_bytes::<R, GROUPS>()).with_cluster(C);
+    let shape = LaunchShape::new(clusters * cluster, 128 * (GROUPS + 1))
+        .with_shared(shared_bytes::<R, GROUPS, N>())
+        .with_cluster(cluster);
     // Where blocks take several tiles, those of the next launch would only wait.
     if tiles > most { shape } else { shape.overlapping() }
 }
@@ -155,6 +161,8 @@ pub(super) trait Tasks: Copy {
     type Task: Borrow<ProductTask>;
     /// The maps of the first product.
     fn maps(self) -> *const TensorMap;
+    /// Blocks that share the depth of a tile.
+    fn cluster(self) -> u32;
     /// Tiles of all products.
     fn tiles<const R: usize, const GROUPS: u32>(self) -> u32;
     /// The product that the launch's tile `tile` belongs to, and where it is there: row and column, in tiles, and division.
@@ -170,6 +178,11 @@ impl Tasks for &ProductTask {
     #[inline(always)]
     fn maps(self) -> *const TensorMap {
         self.maps
+    }
+
+    #[inline(always)]
+    fn cluster(self) -> u32 {
+        self.cluster
     }
 
     #[inline(always)]
@@ -189,15 +202,25 @@ pub(super) const fn work_of<const R: usize, const GROUPS: u32>(task: &ProductTas
     Work::of(task, GROUPS * GROUP_ROWS, width::<R>())
 }
 
-/// The slabs of a tile, of all pairs of parts, that this block of a cluster of `C` takes: from the first number to before the second.
+/// The slabs of a tile, of all pairs of parts, that this block takes: from the first number to before the second.
 #[inline(always)]
-fn share<F: Format, const B: bool, const C: u32>(task: &ProductTask, division: u32) -> [u32; 2] {
+fn share<F: Format, const B: bool, const N: usize>(task: &ProductTask, division: u32) -> [u32; 2] {
     let slabs = n_pairs(task.a_parts, task.b_parts) * taps_of_depth::<B>(task) * slabs_of::<F>(task, division);
-    if C == 1 {
+    if N != SHARED {
         return [0, slabs];
     }
-    let rank = thread::block_rank_in_cluster();
-    [slabs * rank / C, slabs * (rank + 1) / C]
+    // Each has as many as another or one more, those of lower ranks.
+    let (rank, blocks) = (thread::block_rank_in_cluster(), task.cluster);
+    let (each, more) = (slabs / blocks, slabs % blocks);
+    let before = |rank: u32| rank * each + if rank < more { rank } else { more };
+    [before(rank), before(rank + 1)]
+}
+
+/// The first tile of this block, and how far it is to its next.
+#[inline(always)]
+fn turn<T: Tasks, const N: usize>(tasks: T) -> [u32; 2] {
+    let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
+    if N == SHARED { [block / tasks.cluster(), blocks / tasks.cluster()] } else { [block, blocks] }
 }
 
 /// Slabs of a division's depth; of images, of a tap's channels.
@@ -228,7 +251,6 @@ pub(super) unsafe fn product<
     const GROUPS: u32,
     const A: bool,
     const B: bool,
-    const C: u32,
     const N: usize,
     const S: bool,
 >(
@@ -238,10 +260,10 @@ pub(super) unsafe fn product<
     // The same in all lanes, and known to be so: conditions on it do not split warps.
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
     // A warp that fetches sees the releases of its own stages alone: with fewer slots than such warps, what it waits for could be the round before.
-    const { assert!(n_slots::<R, GROUPS>() >= n_fetchers::<GROUPS>()) };
-    let slots = n_slots::<R, GROUPS>();
+    const { assert!(n_slots::<R, GROUPS, N>() >= n_fetchers::<GROUPS>()) };
+    let slots = n_slots::<R, GROUPS, N>();
     let vectors = stage_bytes::<R, GROUPS>() / 16;
-    let base = dynamic::<Vec4>(0, shared_bytes::<R, GROUPS>() / 16).base();
+    let base = dynamic::<Vec4>(0, shared_bytes::<R, GROUPS, N>() / 16).base();
     let first = base.next_multiple_of(ALIGNMENT);
     let objects = first + slots * vectors * 16;
     // SAFETY: the block's own memory: `shared_bytes` has room for the alignment, the slots, two words a slot, the bias, and the exchange.
@@ -266,17 +288,13 @@ pub(super) unsafe fn product<
             if GROUPS == 2 {
                 wgmma::fewer_registers::<FETCHER_REGISTERS>(&whole);
             }
-            fetch::<F, T, R, GROUPS, A, B, C>(tasks, ring, warp_index);
+            fetch::<F, T, R, GROUPS, A, B, N>(tasks, ring, warp_index);
         } else {
             if GROUPS == 2 {
                 wgmma::more_registers::<WORKER_REGISTERS>(&whole);
             }
-            work::<F, T, R, GROUPS, A, B, C, N, S>(tasks, softmax, (ring, bias), &whole);
+            work::<F, T, R, GROUPS, A, B, N, S>(tasks, softmax, (ring, bias), &whole);
         }
-    }
-    if C > 1 {
-        // Others may still read what this block exchanges.
-        meet();
     }
 }
 
@@ -319,7 +337,7 @@ unsafe fn fetch<
     const GROUPS: u32,
     const A: bool,
     const B: bool,
-    const C: u32,
+    const N: usize,
 >(
     tasks: T,
     ring: Ring,
@@ -335,7 +353,7 @@ unsafe fn fetch<
         step = opaque(step + 1);
     }
     let mut stage = 0;
-    let mut tile = thread::block_idx_x() / C;
+    let [mut tile, to_next] = turn::<T, N>(tasks);
     while tile < tasks.tiles::<R, GROUPS>() {
         // SAFETY: one of the tiles; the rest as the caller vouches.
         let (task, [row, column, division]) = unsafe { tasks.locate::<R, GROUPS>(tile) };
@@ -343,7 +361,7 @@ unsafe fn fetch<
         let (first_row, first_column) = (row * GROUPS * GROUP_ROWS, column * width::<R>());
         let pixel = Pixel::of(task, first_row);
         let first_depth = division * task.division;
-        let [from, to] = share::<F, B, C>(task, division);
+        let [from, to] = share::<F, B, N>(task, division);
         let first = match own {
             Some(own) => own.wrapping_sub(stage) % fetchers,
             None => to - from,
@@ -391,14 +409,12 @@ unsafe fn fetch<
         if !task.bias.is_null() {
             sync_simt();
         }
-        if C > 1 {
-            let mut exchange = 0;
-            while exchange < 2 * n_exchanges::<R>(task, first_column) {
-                meet();
-                exchange += 1;
-            }
+        if N == SHARED {
+            // When the sums are there, and when they are read.
+            meet();
+            meet();
         }
-        tile += thread::grid_dim_x() / C;
+        tile += to_next;
     }
 }
 
@@ -426,7 +442,6 @@ unsafe fn work<
     const GROUPS: u32,
     const A: bool,
     const B: bool,
-    const C: u32,
     const N: usize,
     const S: bool,
 >(
@@ -437,7 +452,7 @@ unsafe fn work<
 ) {
     let (group, member) = (thread::thread_idx_x() / 128, thread::thread_idx_x() % 128);
     let mut stage = 0;
-    let mut tile = thread::block_idx_x() / C;
+    let [mut tile, to_next] = turn::<T, N>(tasks);
     let (first_bias, mut half) = (group * 2 * width::<R>(), 0);
     while tile < tasks.tiles::<R, GROUPS>() {
         // SAFETY: one of the tiles; the rest as the caller vouches.
@@ -447,7 +462,7 @@ unsafe fn work<
         // On its way while slabs are multiplied.
         // SAFETY: as the caller vouches.
         let own_bias = unsafe { own_bias(task, column, member) };
-        let [from, to] = share::<F, B, C>(task, division);
+        let [from, to] = share::<F, B, N>(task, division);
         let slabs = to - from;
         let mut d = [0.0; R];
         let mut slab = 0;
@@ -490,13 +505,13 @@ unsafe fn work<
             row: row + member / 32 * epilogue::ROWS,
             column,
             division,
-            exchange: bias.base() + bias_bytes + (group * 4 + member / 32) * epilogue::WARP_BYTES,
+            exchange: bias.base() + bias_bytes + (group * 4 + member / 32) * warp_bytes::<R, N>(),
             bias: bias.base() + 4 * (first_bias + half),
         };
         // SAFETY: each value of C is one warp's, the exchange lies behind the bias, and the group's bias is complete.
         unsafe { write::<F, R, N, S>(task, softmax, &d, part) };
         half = width::<R>() - half;
-        tile += thread::grid_dim_x() / C;
+        tile += to_next;
     }
 }
 
@@ -513,31 +528,31 @@ unsafe fn own_bias(task: &ProductTask, column: u32, member: u32) -> [f32; 2] {
 }
 
 macro_rules! products {
-    ($($(#[$doc:meta])* $name:ident, $format:ty, $sums:literal, $groups:literal, [$a:literal, $b:literal] $cluster:ident $quads:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $format:ty, $sums:literal, $groups:literal, [$a:literal, $b:literal] $quads:ident;)*) => {
         $(
             $(#[$doc])*
             ///
             /// A product of matrices, with an epilogue.
             ///
-            /// * Launch: a block (a cluster of four, for those whose depth is shared) for each tile of C and division of the depth, at most one a multiprocessor; a warpgroup for each 64 rows of a tile, and one whose warps fetch.
+            /// * Launch: a block (a cluster of `task.cluster`, for those whose depth is shared) for each tile of C and division of the depth, at most one a multiprocessor; a warpgroup for each 64 rows of a tile, and one whose warps fetch.
             /// * Reads: `a`, `b` through their maps; `bias`, `residual` or `residual_short`, `mask`.
             /// * Writes: `c` or `c_short`; `overflow`.
-            /// * Shared: dynamic: up to eight slots, each a slab of both operands 128 bytes deep; bias of two tiles, and 2,560 bytes a warp for the exchange of sums.
+            /// * Shared: dynamic: up to eight slots, each a slab of both operands 128 bytes deep; bias of two tiles, and 2,560 bytes a warp for the exchange of sums, or so many for each 32 columns where the depth is shared.
             /// * Cost: 2 m n k operations by tensor cores for each pair of parts, or for each tap.
             /// * Twin: `warpplay_cpu_ref::tile::product`, `warpplay_cpu_ref::tile::convolution`.
             /// * Source: the ring of slabs is a known form (CUTLASS's warp-specialised persistent kernels); the code is ours.
             ///
             /// # Safety
             /// The maps are of the task's operands: rectangles of 128 bytes of the depth and the tile's rows or columns, or, of an operand that lies depth by depth, of 64 rows or columns and 64 depths, or, of images, as many pixels as the tile has rows, 64 where they lie depth by depth, which tiles of 256 columns do not take; exactly one of `c` and `c_short` is
-            /// there, the latter, bias, residual, mask and activation only with one division; a division is a multiple of a slab's depth; the mask begins at a multiple of 8 bytes; the operands are not written meanwhile, and a residual only where it is C.
+            /// there, the latter, bias, residual, mask and activation only with one division; a division is a multiple of a slab's depth; `cluster` is 1, or a power of two to `MAX_CLUSTER` for those whose depth is shared; the mask begins at a multiple of 8 bytes; the operands are not written meanwhile, and a residual only where it is C.
             #[kernel(
-                shape = |multiprocessors: u32| shape::<$sums, $groups, $cluster>(task.m, task.n, task.k.div_ceil(task.division), multiprocessors),
+                shape = |multiprocessors: u32| shape::<$sums, $groups, $quads>([task.m, task.n, task.k.div_ceil(task.division)], task.cluster, multiprocessors),
                 max_threads = 128 * ($groups + 1),
                 min_blocks = 1
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the maps are as the kernel asks.
-                unsafe { product::<$format, _, $sums, $groups, $a, $b, $cluster, $quads, false>(&task, &Softmax::NONE) }
+                unsafe { product::<$format, _, $sums, $groups, $a, $b, $quads, false>(&task, &Softmax::NONE) }
             }
         )*
     };
@@ -545,89 +560,107 @@ macro_rules! products {
 
 products! {
     /// bfloat16, tiles of 128 × 256.
-    tile_wgmma_bf16_256, Bf16, 128, 2, [false, false] ONE 4;
+    tile_wgmma_bf16_256, Bf16, 128, 2, [false, false] ALONE;
     /// bfloat16, tiles of 128 × 192.
-    tile_wgmma_bf16_192, Bf16, 96, 2, [false, false] ONE 4;
+    tile_wgmma_bf16_192, Bf16, 96, 2, [false, false] ALONE;
     /// bfloat16, tiles of 128 × 128.
-    tile_wgmma_bf16_128, Bf16, 64, 2, [false, false] ONE 4;
+    tile_wgmma_bf16_128, Bf16, 64, 2, [false, false] ALONE;
     /// bfloat16, tiles of 128 × 64.
-    tile_wgmma_bf16_64, Bf16, 32, 2, [false, false] ONE 4;
+    tile_wgmma_bf16_64, Bf16, 32, 2, [false, false] ALONE;
     /// bfloat16, tiles of 64 × 64.
-    tile_wgmma_bf16_64_single, Bf16, 32, 1, [false, false] ONE 4;
+    tile_wgmma_bf16_64_single, Bf16, 32, 1, [false, false] ALONE;
     /// bfloat16, tiles of 128 × 256, B depth by depth.
-    tile_wgmma_bf16_256_b, Bf16, 128, 2, [false, true] ONE 4;
+    tile_wgmma_bf16_256_b, Bf16, 128, 2, [false, true] ALONE;
     /// bfloat16, tiles of 128 × 128, B depth by depth.
-    tile_wgmma_bf16_128_b, Bf16, 64, 2, [false, true] ONE 4;
+    tile_wgmma_bf16_128_b, Bf16, 64, 2, [false, true] ALONE;
     /// bfloat16, tiles of 64 × 64, B depth by depth.
-    tile_wgmma_bf16_64_single_b, Bf16, 32, 1, [false, true] ONE 4;
+    tile_wgmma_bf16_64_single_b, Bf16, 32, 1, [false, true] ALONE;
     /// bfloat16, tiles of 128 × 256, A and B depth by depth.
-    tile_wgmma_bf16_256_ab, Bf16, 128, 2, [true, true] ONE 4;
+    tile_wgmma_bf16_256_ab, Bf16, 128, 2, [true, true] ALONE;
     /// bfloat16, tiles of 128 × 128, A and B depth by depth.
-    tile_wgmma_bf16_128_ab, Bf16, 64, 2, [true, true] ONE 4;
+    tile_wgmma_bf16_128_ab, Bf16, 64, 2, [true, true] ALONE;
     /// bfloat16, tiles of 64 × 64, A and B depth by depth.
-    tile_wgmma_bf16_64_single_ab, Bf16, 32, 1, [true, true] ONE 4;
+    tile_wgmma_bf16_64_single_ab, Bf16, 32, 1, [true, true] ALONE;
     /// bfloat16, tiles of 128 × 256, A depth by depth.
-    tile_wgmma_bf16_256_a, Bf16, 128, 2, [true, false] ONE 4;
+    tile_wgmma_bf16_256_a, Bf16, 128, 2, [true, false] ALONE;
     /// bfloat16, tiles of 128 × 128, A depth by depth.
-    tile_wgmma_bf16_128_a, Bf16, 64, 2, [true, false] ONE 4;
+    tile_wgmma_bf16_128_a, Bf16, 64, 2, [true, false] ALONE;
     /// bfloat16, tiles of 64 × 64, A depth by depth.
-    tile_wgmma_bf16_64_single_a, Bf16, 32, 1, [true, false] ONE 4;
+    tile_wgmma_bf16_64_single_a, Bf16, 32, 1, [true, false] ALONE;
     /// Half precision, tiles of 128 × 256.
-    tile_wgmma_f16_256, F16, 128, 2, [false, false] ONE 4;
+    tile_wgmma_f16_256, F16, 128, 2, [false, false] ALONE;
     /// Half precision, tiles of 128 × 192.
-    tile_wgmma_f16_192, F16, 96, 2, [false, false] ONE 4;
+    tile_wgmma_f16_192, F16, 96, 2, [false, false] ALONE;
     /// Half precision, tiles of 128 × 128.
-    tile_wgmma_f16_128, F16, 64, 2, [false, false] ONE 4;
+    tile_wgmma_f16_128, F16, 64, 2, [false, false] ALONE;
     /// Half precision, tiles of 128 × 64.
-    tile_wgmma_f16_64, F16, 32, 2, [false, false] ONE 4;
+    tile_wgmma_f16_64, F16, 32, 2, [false, false] ALONE;
     /// Half precision, tiles of 64 × 64.
-    tile_wgmma_f16_64_single, F16, 32, 1, [false, false] ONE 4;
+    tile_wgmma_f16_64_single, F16, 32, 1, [false, false] ALONE;
     /// Half precision, tiles of 128 × 256, B depth by depth.
-    tile_wgmma_f16_256_b, F16, 128, 2, [false, true] ONE 4;
+    tile_wgmma_f16_256_b, F16, 128, 2, [false, true] ALONE;
     /// Half precision, tiles of 128 × 128, B depth by depth.
-    tile_wgmma_f16_128_b, F16, 64, 2, [false, true] ONE 4;
+    tile_wgmma_f16_128_b, F16, 64, 2, [false, true] ALONE;
     /// Half precision, tiles of 64 × 64, B depth by depth.
-    tile_wgmma_f16_64_single_b, F16, 32, 1, [false, true] ONE 4;
+    tile_wgmma_f16_64_single_b, F16, 32, 1, [false, true] ALONE;
     /// Half precision, tiles of 128 × 256, A and B depth by depth.
-    tile_wgmma_f16_256_ab, F16, 128, 2, [true, true] ONE 4;
+    tile_wgmma_f16_256_ab, F16, 128, 2, [true, true] ALONE;
     /// Half precision, tiles of 128 × 128, A and B depth by depth.
-    tile_wgmma_f16_128_ab, F16, 64, 2, [true, true] ONE 4;
+    tile_wgmma_f16_128_ab, F16, 64, 2, [true, true] ALONE;
     /// Half precision, tiles of 64 × 64, A and B depth by depth.
-    tile_wgmma_f16_64_single_ab, F16, 32, 1, [true, true] ONE 4;
+    tile_wgmma_f16_64_single_ab, F16, 32, 1, [true, true] ALONE;
     /// Half precision, tiles of 128 × 256, A depth by depth.
-    tile_wgmma_f16_256_a, F16, 128, 2, [true, false] ONE 4;
+    tile_wgmma_f16_256_a, F16, 128, 2, [true, false] ALONE;
     /// Half precision, tiles of 128 × 128, A depth by depth.
-    tile_wgmma_f16_128_a, F16, 64, 2, [true, false] ONE 4;
+    tile_wgmma_f16_128_a, F16, 64, 2, [true, false] ALONE;
     /// Half precision, tiles of 64 × 64, A depth by depth.
-    tile_wgmma_f16_64_single_a, F16, 32, 1, [true, false] ONE 4;
+    tile_wgmma_f16_64_single_a, F16, 32, 1, [true, false] ALONE;
     /// TF32, tiles of 128 × 256.
-    tile_wgmma_tf32_256, Tf32, 128, 2, [false, false] ONE 4;
+    tile_wgmma_tf32_256, Tf32, 128, 2, [false, false] ALONE;
     /// TF32, tiles of 128 × 192.
-    tile_wgmma_tf32_192, Tf32, 96, 2, [false, false] ONE 4;
+    tile_wgmma_tf32_192, Tf32, 96, 2, [false, false] ALONE;
     /// TF32, tiles of 128 × 128.
-    tile_wgmma_tf32_128, Tf32, 64, 2, [false, false] ONE 4;
+    tile_wgmma_tf32_128, Tf32, 64, 2, [false, false] ALONE;
     /// TF32, tiles of 128 × 64.
-    tile_wgmma_tf32_64, Tf32, 32, 2, [false, false] ONE 4;
+    tile_wgmma_tf32_64, Tf32, 32, 2, [false, false] ALONE;
     /// TF32, tiles of 64 × 64.
-    tile_wgmma_tf32_64_single, Tf32, 32, 1, [false, false] ONE 4;
-    /// bfloat16, tiles of 64 × 64, whose depth four blocks share.
-    tile_wgmma_bf16_64_shared, Bf16, 32, 1, [false, false] CLUSTER 1;
-    /// bfloat16, tiles of 64 × 64, whose depth four blocks share, B depth by depth.
-    tile_wgmma_bf16_64_shared_b, Bf16, 32, 1, [false, true] CLUSTER 1;
-    /// bfloat16, tiles of 64 × 64, whose depth four blocks share, A and B depth by depth.
-    tile_wgmma_bf16_64_shared_ab, Bf16, 32, 1, [true, true] CLUSTER 1;
-    /// bfloat16, tiles of 64 × 64, whose depth four blocks share, A depth by depth.
-    tile_wgmma_bf16_64_shared_a, Bf16, 32, 1, [true, false] CLUSTER 1;
-    /// Half precision, tiles of 64 × 64, whose depth four blocks share.
-    tile_wgmma_f16_64_shared, F16, 32, 1, [false, false] CLUSTER 1;
-    /// Half precision, tiles of 64 × 64, whose depth four blocks share, B depth by depth.
-    tile_wgmma_f16_64_shared_b, F16, 32, 1, [false, true] CLUSTER 1;
-    /// Half precision, tiles of 64 × 64, whose depth four blocks share, A and B depth by depth.
-    tile_wgmma_f16_64_shared_ab, F16, 32, 1, [true, true] CLUSTER 1;
-    /// Half precision, tiles of 64 × 64, whose depth four blocks share, A depth by depth.
-    tile_wgmma_f16_64_shared_a, F16, 32, 1, [true, false] CLUSTER 1;
-    /// TF32, tiles of 64 × 64, whose depth four blocks share.
-    tile_wgmma_tf32_64_shared, Tf32, 32, 1, [false, false] CLUSTER 1;
+    tile_wgmma_tf32_64_single, Tf32, 32, 1, [false, false] ALONE;
+    /// bfloat16, tiles of 64 × 64, whose depth blocks share.
+    tile_wgmma_bf16_64_shared, Bf16, 32, 1, [false, false] SHARED;
+    /// bfloat16, tiles of 64 × 64, whose depth blocks share, B depth by depth.
+    tile_wgmma_bf16_64_shared_b, Bf16, 32, 1, [false, true] SHARED;
+    /// bfloat16, tiles of 64 × 64, whose depth blocks share, A and B depth by depth.
+    tile_wgmma_bf16_64_shared_ab, Bf16, 32, 1, [true, true] SHARED;
+    /// bfloat16, tiles of 64 × 64, whose depth blocks share, A depth by depth.
+    tile_wgmma_bf16_64_shared_a, Bf16, 32, 1, [true, false] SHARED;
+    /// Half precision, tiles of 64 × 64, whose depth blocks share.
+    tile_wgmma_f16_64_shared, F16, 32, 1, [false, false] SHARED;
+    /// Half precision, tiles of 64 × 64, whose depth blocks share, B depth by depth.
+    tile_wgmma_f16_64_shared_b, F16, 32, 1, [false, true] SHARED;
+    /// Half precision, tiles of 64 × 64, whose depth blocks share, A and B depth by depth.
+    tile_wgmma_f16_64_shared_ab, F16, 32, 1, [true, true] SHARED;
+    /// Half precision, tiles of 64 × 64, whose depth blocks share, A depth by depth.
+    tile_wgmma_f16_64_shared_a, F16, 32, 1, [true, false] SHARED;
+    /// TF32, tiles of 64 × 64, whose depth blocks share.
+    tile_wgmma_tf32_64_shared, Tf32, 32, 1, [false, false] SHARED;
+    /// bfloat16, tiles of 128 × 128, whose depth blocks share.
+    tile_wgmma_bf16_128_shared, Bf16, 64, 2, [false, false] SHARED;
+    /// bfloat16, tiles of 128 × 128, whose depth blocks share, B depth by depth.
+    tile_wgmma_bf16_128_shared_b, Bf16, 64, 2, [false, true] SHARED;
+    /// bfloat16, tiles of 128 × 128, whose depth blocks share, A and B depth by depth.
+    tile_wgmma_bf16_128_shared_ab, Bf16, 64, 2, [true, true] SHARED;
+    /// bfloat16, tiles of 128 × 128, whose depth blocks share, A depth by depth.
+    tile_wgmma_bf16_128_shared_a, Bf16, 64, 2, [true, false] SHARED;
+    /// Half precision, tiles of 128 × 128, whose depth blocks share.
+    tile_wgmma_f16_128_shared, F16, 64, 2, [false, false] SHARED;
+    /// Half precision, tiles of 128 × 128, whose depth blocks share, B depth by depth.
+    tile_wgmma_f16_128_shared_b, F16, 64, 2, [false, true] SHARED;
+    /// Half precision, tiles of 128 × 128, whose depth blocks share, A and B depth by depth.
+    tile_wgmma_f16_128_shared_ab, F16, 64, 2, [true, true] SHARED;
+    /// Half precision, tiles of 128 × 128, whose depth blocks share, A depth by depth.
+    tile_wgmma_f16_128_shared_a, F16, 64, 2, [true, false] SHARED;
+    /// TF32, tiles of 128 × 128, whose depth blocks share.
+    tile_wgmma_tf32_128_shared, Tf32, 64, 2, [false, false] SHARED;
 }
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]
@@ -636,11 +669,13 @@ mod tests {
 
     #[test]
     fn blocks_fit() {
-        assert_eq!([n_slots::<128, 2>(), n_slots::<96, 2>(), n_slots::<64, 2>(), n_slots::<32, 1>()], [4, 5, 6, 8]);
-        for shape in [shape::<128, 2, 1>(4096, 4096, 1, 132), shape::<32, 1, CLUSTER>(64, 65, 1, 132)] {
-            assert!(shape.shared_bytes <= SHARED_BYTES);
-        }
-        assert_eq!(shape::<32, 1, 1>(64, 65, 3, 132).grid, [6, 1, 1]);
-        assert_eq!([1, 3, 99].map(|m| shape::<32, 1, CLUSTER>(64 * m, 64, 1, 132).grid[0]), [4, 12, 132]);
+        let alone = [n_slots::<128, 2, ALONE>(), n_slots::<96, 2, ALONE>(), n_slots::<64, 2, ALONE>()];
+        assert_eq!(alone, [4, 5, 6]);
+        assert_eq!([n_slots::<32, 1, ALONE>(), n_slots::<32, 1, SHARED>(), n_slots::<64, 2, SHARED>()], [8, 8, 4]);
+        let (wide, shared) =
+            (shape::<128, 2, ALONE>([4096, 4096, 1], 1, 132), shape::<64, 2, SHARED>([64, 65, 1], 8, 132));
+        assert!(wide.shared_bytes <= SHARED_BYTES && shared.shared_bytes <= SHARED_BYTES);
+        assert_eq!(shape::<32, 1, ALONE>([64, 65, 3], 1, 132).grid, [6, 1, 1]);
+        assert_eq!([1, 3, 99].map(|m| shape::<32, 1, SHARED>([64 * m, 64, 1], 4, 132).grid[0]), [4, 12, 132]);
     }
 }

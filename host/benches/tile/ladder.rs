@@ -25,7 +25,7 @@ pub fn ladder(bench: &mut Bench) -> anyhow::Result<()> {
     columns.extend(names.iter().flat_map(|name| [name.as_str(), "ratio"]));
     let mut table = Table::new(&format!("LADDER, products of {side} × {side} × {side}"), 2, &columns);
     let shape = [side; 3];
-    let asked = |precision| Asked { shape, precision, parts: 1, engine: None, tile: None };
+    let asked = |precision| Asked { shape, precision, parts: 1, engine: None, split: None };
     let single = time::<f32, f32>(bench, asked(Precision::F32), |value| value).map(|(_, _, seconds)| seconds);
     let short = time::<bf16, f32>(bench, asked(Precision::Bf16), bf16::from_f32).map(|(_, _, seconds)| seconds);
     let library = [single.as_ref().ok().copied(), short.as_ref().ok().copied()];

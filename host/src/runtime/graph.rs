@@ -8,7 +8,7 @@ use crate::runtime::context::Context;
 use crate::runtime::device::Device;
 use crate::runtime::driver::{self, Handle};
 use crate::runtime::error::Result;
-use crate::runtime::module::Loaded;
+use crate::runtime::module::CudaModule;
 
 /// A sequence of launches recorded by [`Stream::capture`](crate::Stream::capture).
 ///
@@ -23,7 +23,7 @@ pub struct Graph {
     #[allow(dead_code)]
     pub(crate) kept: Vec<Arc<Allocation>>,
     #[allow(dead_code)]
-    pub(crate) modules: Vec<Arc<Loaded>>,
+    pub(crate) modules: Vec<Arc<CudaModule>>,
 }
 
 /// One recorded operation on the CPU.

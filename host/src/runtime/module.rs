@@ -15,7 +15,7 @@ use crate::runtime::device::Device;
 use crate::runtime::driver::{self, Handle, jit_option};
 use crate::runtime::error::{Error, Result, kills_context};
 use crate::runtime::info::Backend;
-use image::{can_overlap, choose_image, declared_version, has_entry};
+use image::{can_overlap, choose_image, declared_version, has_entry, with_entry_alone};
 
 pub(crate) use function::Entry;
 pub use function::{Function, FunctionInfo};
@@ -29,27 +29,51 @@ pub struct Module {
     inner: Arc<Loaded>,
 }
 
-/// The part of a module that its functions and graphs keep alive.
-pub(crate) struct Loaded {
+struct Loaded {
     device: Device,
     set: PtxSet,
-    cuda: Option<Arc<CudaModule>>,
-    /// Texts of the images, unpacked when a program without a GPU looks up an entry.
+    code: Code,
+    /// Texts of the images, unpacked when an entry is looked up in them.
     texts: OnceLock<Vec<Cow<'static, str>>>,
 }
 
+/// What a module's functions are found in.
+enum Code {
+    /// Functions of the program.
+    Simt,
+    /// A module of the driver.
+    Whole(Arc<CudaModule>),
+    /// A module of the driver for each kernel; the set has the device's image alone.
+    Lazy(Arc<Context>),
+}
+
 impl Loaded {
-    /// Whether an image has this entry; true if there are no images.
-    fn may_have(&self, name: &str) -> Result<bool> {
-        let texts = match self.texts.get() {
-            Some(texts) => texts,
-            None => {
-                let texts = self.set.images.iter().map(|image| text_of(&self.set, image));
-                let texts = texts.collect::<Result<Vec<_>>>()?;
-                self.texts.get_or_init(|| texts)
+    fn texts(&self) -> Result<&[Cow<'static, str>]> {
+        if let Some(texts) = self.texts.get() {
+            return Ok(texts);
+        }
+        let texts = self.set.images.iter().map(|image| text_of(&self.set, image));
+        let texts = texts.collect::<Result<Vec<_>>>()?;
+        Ok(self.texts.get_or_init(|| texts))
+    }
+
+    /// What the driver loaded for this kernel; `None` where kernels are functions of the program.
+    fn code_of(&self, kernel: &'static str) -> Result<Option<Arc<CudaModule>>> {
+        let missing = || Error::MissingKernel { kernel: kernel.to_string(), module: self.set.name.to_string() };
+        match &self.code {
+            Code::Simt => {
+                // Without images there is nothing to look it up in.
+                let texts = self.texts()?;
+                let may_have = texts.is_empty() || texts.iter().any(|text| has_entry(text, kernel));
+                if may_have { Ok(None) } else { Err(missing()) }
             }
-        };
-        Ok(texts.is_empty() || texts.iter().any(|text| has_entry(text, name)))
+            Code::Whole(module) => Ok(Some(Arc::clone(module))),
+            Code::Lazy(context) => shared(context, &self.set, Some(kernel), || {
+                let text = with_entry_alone(&self.texts()?[0], kernel).ok_or_else(missing)?;
+                load_ptx(context, (&self.set, Some(kernel)), &self.set.images[0], &text)
+            })
+            .map(Some),
+        }
     }
 }
 
@@ -67,6 +91,8 @@ fn text_of(set: &PtxSet, image: &PtxImage) -> Result<Cow<'static, str>> {
 pub(crate) struct CudaModule {
     handle: Handle,
     set: PtxSet,
+    /// Its one kernel, or `None` for all of the set.
+    kernel: Option<&'static str>,
     context: Arc<Context>,
     /// Whether launches of its kernels can overlap.
     overlaps: bool,
@@ -83,7 +109,7 @@ impl Drop for CudaModule {
 }
 
 impl Module {
-    /// Loads `set` on `device`.
+    /// Loads `set` on `device`: on a GPU, all of its kernels are compiled now.
     ///
     /// # Errors
     /// * [`Error::PtxMissing`] on a GPU, if the set holds no image: it says why and what to do;
@@ -92,12 +118,38 @@ impl Module {
     /// * [`Error::Module`] with the compiler's words if the driver refuses the PTX;
     /// * [`Error::Unsupported`] on [`Backend::Cpu`].
     pub fn load(device: &Device, set: &PtxSet) -> Result<Self> {
-        let cuda = match device.context() {
-            Some(context) => Some(shared(context, set)?),
+        Self::with_code(device, set, |context| {
+            let load = || {
+                let image = image_for(context, set)?;
+                load_ptx(context, (set, None), image, &text_of(set, image)?)
+            };
+            Ok((Code::Whole(shared(context, set, None, load)?), *set))
+        })
+    }
+
+    /// A set whose kernels the driver compiles one at a time, each when [`function`](Self::function) first asks for it: for a large set of which a program uses few. It expects entries that do not
+    /// share variables that a kernel writes.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), but the driver reads no PTX yet: [`Error::PtxVersion`] and [`Error::Module`] come from [`function`](Self::function).
+    pub fn lazy(device: &Device, set: &PtxSet) -> Result<Self> {
+        Self::with_code(device, set, |context| {
+            let images = std::slice::from_ref(image_for(context, set)?);
+            Ok((Code::Lazy(Arc::clone(context)), PtxSet { images, ..*set }))
+        })
+    }
+
+    fn with_code(
+        device: &Device,
+        set: &PtxSet,
+        on_gpu: impl FnOnce(&Arc<Context>) -> Result<(Code, PtxSet)>,
+    ) -> Result<Self> {
+        let (code, set) = match device.context() {
+            Some(context) => on_gpu(context)?,
             None if device.backend() == Backend::Cpu => return Err(no_kernels("a module")),
-            None => None,
+            None => (Code::Simt, *set),
         };
-        Ok(Self { inner: Arc::new(Loaded { device: device.clone(), set: *set, cuda, texts: OnceLock::new() }) })
+        Ok(Self { inner: Arc::new(Loaded { device: device.clone(), set, code, texts: OnceLock::new() }) })
     }
 
     /// Name of the set it was loaded from.
@@ -144,39 +196,54 @@ pub(crate) fn no_kernels(what: &str) -> Error {
     }
 }
 
-/// The set as it is loaded on the device, or loads it.
-fn shared(context: &Arc<Context>, set: &PtxSet) -> Result<Arc<CudaModule>> {
+/// The set, or one kernel of it, as it is loaded on the device, or loads it.
+fn shared(
+    context: &Arc<Context>,
+    set: &PtxSet,
+    kernel: Option<&'static str>,
+    load: impl FnOnce() -> Result<CudaModule>,
+) -> Result<Arc<CudaModule>> {
     let found = || {
         let mut modules = context.modules();
         modules.retain(|module| module.strong_count() > 0);
-        let of_set = |module: &Arc<CudaModule>| module.set == *set;
-        modules.iter().filter_map(Weak::upgrade).filter_map(|module| module.downcast().ok()).find(of_set)
+        let is_it = |module: &Arc<CudaModule>| module.kernel == kernel && module.set == *set;
+        modules.iter().filter_map(Weak::upgrade).filter_map(|module| module.downcast().ok()).find(is_it)
     };
     if let Some(module) = found() {
         context.enter()?;
         return Ok(module);
     }
     // Without the lock: others may load other sets meanwhile.
-    let module = Arc::new(load_ptx(context, set)?);
+    let module = Arc::new(load()?);
     let weak: Weak<CudaModule> = Arc::downgrade(&module);
     context.modules().push(weak);
     Ok(module)
 }
 
-fn load_ptx(context: &Arc<Context>, set: &PtxSet) -> Result<CudaModule> {
+/// The image of `set` that the device should run.
+fn image_for(context: &Context, set: &PtxSet) -> Result<&'static PtxImage> {
     let name = set.name;
     if set.images.is_empty() {
         let reason = set.missing.unwrap_or("the set was built without architectures");
         return Err(Error::PtxMissing { module: name.to_string(), reason: reason.to_string() });
     }
     let capability = context.info().compute_capability.unwrap_or((0, 0));
-    let Some(image) = choose_image(set.images, capability) else {
+    choose_image(set.images, capability).ok_or_else(|| {
         let built_for: Vec<_> = set.images.iter().map(|image| image.arch).collect();
-        return Err(Error::PtxArch { module: name.to_string(), built_for: built_for.join(", "), capability });
-    };
+        Error::PtxArch { module: name.to_string(), built_for: built_for.join(", "), capability }
+    })
+}
+
+/// Passes an image's text, or the text of one of its kernels, to the driver.
+fn load_ptx(
+    context: &Arc<Context>,
+    (set, kernel): (&PtxSet, Option<&'static str>),
+    image: &PtxImage,
+    text: &str,
+) -> Result<CudaModule> {
+    let name = set.name;
     let newest = driver::version().map(driver::ptx_version);
-    let text = text_of(set, image)?;
-    let needs = declared_version(&text);
+    let needs = declared_version(text);
     let too_new = || {
         let text = |version: Option<(u32, u32)>| match version {
             Some((major, minor)) => format!("{major}.{minor}"),
@@ -184,7 +251,7 @@ fn load_ptx(context: &Arc<Context>, set: &PtxSet) -> Result<CudaModule> {
         };
         Error::PtxVersion { module: name.to_string(), needs: text(needs), driver: text(newest) }
     };
-    let text = CString::new(text.as_ref()).map_err(|_| Error::Module {
+    let text = CString::new(text).map_err(|_| Error::Module {
         module: name.to_string(),
         code: 0,
         name: "not loaded".to_string(),
@@ -203,7 +270,7 @@ fn load_ptx(context: &Arc<Context>, set: &PtxSet) -> Result<CudaModule> {
         driver::cuModuleLoadDataEx(&mut handle, text.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
     };
     match code {
-        0 => Ok(CudaModule { handle, set: *set, context: Arc::clone(context), overlaps: can_overlap(image) }),
+        0 => Ok(CudaModule { handle, set: *set, kernel, context: Arc::clone(context), overlaps: can_overlap(image) }),
         driver::UNSUPPORTED_PTX_VERSION => Err(too_new()),
         // Older drivers answer the same with "invalid PTX".
         driver::INVALID_PTX if needs > newest => Err(too_new()),

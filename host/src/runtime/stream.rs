@@ -20,7 +20,7 @@ use crate::runtime::error::{Error, Result, kills_context};
 use crate::runtime::event::Event;
 use crate::runtime::graph::Operation;
 use crate::runtime::info::Backend;
-use crate::runtime::module::{Loaded, no_kernels};
+use crate::runtime::module::{CudaModule, no_kernels};
 
 pub use l2::{L2Span, L2Window};
 
@@ -78,7 +78,7 @@ struct Recording {
     kernels: Vec<&'static str>,
     n_launches: usize,
     kept: Vec<Arc<Allocation>>,
-    modules: Vec<Arc<Loaded>>,
+    modules: Vec<Arc<CudaModule>>,
     operations: Vec<Operation>,
 }
 

@@ -170,7 +170,7 @@ impl<T: Operand> ConvolutionBuilder<T> {
         Self { rectifier, ..self }
     }
 
-    /// The tile; default the one that should be fastest, of those without [`Tile::Shared64`].
+    /// The tile; default the one that should be fastest.
     #[must_use]
     pub fn tile(self, tile: impl Into<Option<Tile>>) -> Self {
         Self { tile: tile.into(), ..self }
@@ -182,7 +182,13 @@ impl<T: Operand> ConvolutionBuilder<T> {
     /// [`Error::Option`] for a size, stride or tile that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
     pub fn build(self, device: &Device) -> Result<Convolution<T>> {
         Ok(Convolution {
-            product: Product::of(device, &Kernels::of_images(device, T::PRECISION)?, self.shape()?, self.tile)?,
+            product: Product::of(
+                device,
+                &Kernels::of_images(device, T::PRECISION)?,
+                self.shape()?,
+                self.tile,
+                Some(1),
+            )?,
         })
     }
 

@@ -5,9 +5,10 @@ use warpplay_gpu::ptx::embedded::{TILE_MMA, TILE_PLAIN, TILE_WGMMA};
 use warpplay_gpu::tile::task::{MAX_PARTS, ProductTaskArgs, activation, n_pairs};
 use warpplay_gpu::tile::wgmma::{self, GROUP_ROWS};
 
+use super::choice::shared_split;
 use super::engine::{Engine, Launch};
 use super::shares::Shares;
-use super::size::Tile;
+use super::size::{CLUSTERS, Tile};
 use super::{mma, plain};
 use crate::runtime::tensor_map::{Matrix, Pixels, Values, image_map, tensor_map};
 use crate::{Buffer, Device, Error, In, InOut, Module, Precision, Result, Stream};
@@ -73,7 +74,7 @@ pub(crate) const MAX_SIZE: u32 = 1 << 24;
 /// Longest stride.
 const MAX_STRIDE: u32 = 1 << 26;
 
-/// Tiles of images that lie depth by depth, beside [`Tile::Shared64`].
+/// Tiles of images that lie depth by depth.
 const OF_FILTERS: [Tile; 2] = [Tile::Rows128Columns128, Tile::Rows64Columns64];
 
 impl Shape {
@@ -284,7 +285,7 @@ impl Kernels {
         };
         let info = device.info()?;
         let shares = Shares::of(engine, info.compute_capability);
-        Ok(Self { module: Module::load(device, set)?, engine, shares, multiprocessors: info.n_multiprocessors })
+        Ok(Self { module: Module::lazy(device, set)?, engine, shares, multiprocessors: info.n_multiprocessors })
     }
 
     /// Those for images, which the copy engine reads.
@@ -302,15 +303,26 @@ impl Kernels {
         })
     }
 
-    /// The tile that should be fastest.
-    pub fn fastest(&self, shape: &Shape) -> Tile {
-        if shape.images.is_some() && shape.b.by_depth {
-            return Tile::fastest_of(self.shares, &OF_FILTERS, |tile| shape.n_tiles(tile), self.multiprocessors);
-        }
-        // The bits of an image do not depend on how many there are: its depth is not shared.
-        let slabs = if shape.images.is_some() { 0 } else { shape.slabs() };
+    /// The tile that should be fastest, of those whose depth so many blocks share.
+    pub fn fastest(&self, shape: &Shape, cluster: u32) -> Tile {
         let by_depth = [shape.a.by_depth, shape.b.by_depth];
-        Tile::fastest((self.engine, self.shares), by_depth, |tile| shape.n_tiles(tile), slabs, self.multiprocessors)
+        let of_filters = shape.images.is_some() && shape.b.by_depth;
+        let tiles: Vec<_> = Tile::ALL
+            .iter()
+            .copied()
+            .filter(|tile| tile.reads(self.engine, by_depth) && (cluster == 1 || tile.is_shared(self.engine)))
+            .filter(|tile| !of_filters || OF_FILTERS.contains(tile))
+            .collect();
+        Tile::fastest(self.shares, &tiles, |tile| shape.n_tiles(tile), self.multiprocessors / cluster)
+    }
+
+    /// A tile and how many blocks share its depth, those that should be fastest.
+    fn fastest_split(&self, shape: &Shape) -> (Tile, u32) {
+        // The bits of an image do not depend on how many there are: its depth is not shared.
+        let of_images = shape.images.is_some() && !shape.b.by_depth;
+        let shared = || shared_split(|tile| shape.n_tiles(tile), shape.slabs());
+        let is_shared = self.engine == Engine::Wgmma && !of_images;
+        is_shared.then(shared).flatten().unwrap_or_else(|| (self.fastest(shape, 1), 1))
     }
 }
 
@@ -319,35 +331,47 @@ pub(crate) struct Core {
     pub shape: Shape,
     pub engine: Engine,
     pub tile: Tile,
+    /// Blocks that share the depth of a tile.
+    pub cluster: u32,
     pub(super) multiprocessors: u32,
     launch: Launch,
 }
 
 impl Core {
-    /// Checks the sizes and finds the kernel; `tile`: or else the one that should be fastest.
+    /// Checks the sizes and finds the kernel. `tile`, and how many blocks share its depth: or else those that should be fastest; of a given tile one block.
     ///
     /// # Errors
-    /// [`Error::Option`] for a size, stride or tile that is not allowed; errors of the device.
-    pub fn new(kernels: &Kernels, shape: Shape, tile: Option<Tile>) -> Result<Self> {
+    /// [`Error::Option`] for a size, stride, tile or cluster that is not allowed; errors of the device.
+    pub fn new(kernels: &Kernels, shape: Shape, tile: Option<Tile>, cluster: Option<u32>) -> Result<Self> {
         let Kernels { module, engine, multiprocessors, .. } = kernels;
         let (engine, multiprocessors) = (*engine, *multiprocessors);
         shape.check(engine)?;
         let by_depth = [shape.a.by_depth, shape.b.by_depth];
-        let tile = tile.unwrap_or_else(|| kernels.fastest(&shape));
+        if let Some(cluster) = cluster.filter(|cluster| !CLUSTERS.contains(cluster)) {
+            let allowed = CLUSTERS.map(|cluster| cluster.to_string()).join(", ");
+            return Err(Error::option("cluster", cluster, allowed));
+        }
+        let (tile, cluster) = match (tile, cluster) {
+            (None, None) => kernels.fastest_split(&shape),
+            (None, Some(cluster)) => (kernels.fastest(&shape, cluster), cluster),
+            (Some(tile), cluster) => (tile, cluster.unwrap_or(1)),
+        };
         let refused = || {
             let lie = if by_depth == [false; 2] { "" } else { " for operands that lie depth by depth" };
             let allowed = Tile::ALL.iter().filter(|tile| tile.reads(engine, by_depth)).map(|tile| tile.name());
             let allowed = allowed.collect::<Vec<_>>().join(", ");
             Error::option("tile", tile, format!("{allowed}{lie} by engine {engine}"))
         };
-        if shape.images.is_some() && shape.b.by_depth && !OF_FILTERS.contains(&tile) && tile != Tile::Shared64 {
-            let allowed = format!("{}, {} or {}", OF_FILTERS[0], OF_FILTERS[1], Tile::Shared64);
-            return Err(Error::option("tile", tile, allowed));
+        if shape.images.is_some() && shape.b.by_depth && !OF_FILTERS.contains(&tile) {
+            return Err(Error::option("tile", tile, format!("{} or {}", OF_FILTERS[0], OF_FILTERS[1])));
+        }
+        if cluster > 1 && !tile.is_shared(engine) {
+            return Err(Error::option("cluster", cluster, format!("1 for tile {tile} by engine {engine}")));
         }
         macro_rules! launch {
-            ($($precision:ident, $tile:ident, [$a:literal, $b:literal], $kernel:ident;)*) => {
-                match (shape.values, tile, by_depth) {
-                    $((Values::$precision, Tile::$tile, [$a, $b]) => {
+            ($($precision:ident, $tile:ident, [$a:literal, $b:literal], $is_shared:literal, $kernel:ident;)*) => {
+                match (shape.values, tile, by_depth, cluster > 1) {
+                    $((Values::$precision, Tile::$tile, [$a, $b], $is_shared) => {
                         let function = module.function(wgmma::$kernel)?;
                         let launch = move |stream: &Stream, multiprocessors: u32, task: ProductTaskArgs<'_>| {
                             // SAFETY: the maps are of this kernel's tile and of the operands in the task, and one C is given, as the callers of `run` see to; divisions are slabs and have no activation, as the check asks; buffers and rows of masks begin at multiples of 8 bytes.
@@ -361,54 +385,63 @@ impl Core {
         }
         let launch = match engine {
             Engine::Wgmma => launch! {
-            Bf16, Rows128Columns256, [false, false], tile_wgmma_bf16_256;
-            Bf16, Rows128Columns192, [false, false], tile_wgmma_bf16_192;
-            Bf16, Rows128Columns128, [false, false], tile_wgmma_bf16_128;
-            Bf16, Rows128Columns64, [false, false], tile_wgmma_bf16_64;
-            Bf16, Rows64Columns64, [false, false], tile_wgmma_bf16_64_single;
-            Bf16, Rows128Columns256, [false, true], tile_wgmma_bf16_256_b;
-            Bf16, Rows128Columns128, [false, true], tile_wgmma_bf16_128_b;
-            Bf16, Rows64Columns64, [false, true], tile_wgmma_bf16_64_single_b;
-            Bf16, Rows128Columns256, [true, true], tile_wgmma_bf16_256_ab;
-            Bf16, Rows128Columns128, [true, true], tile_wgmma_bf16_128_ab;
-            Bf16, Rows64Columns64, [true, true], tile_wgmma_bf16_64_single_ab;
-            Bf16, Rows128Columns256, [true, false], tile_wgmma_bf16_256_a;
-            Bf16, Rows128Columns128, [true, false], tile_wgmma_bf16_128_a;
-            Bf16, Rows64Columns64, [true, false], tile_wgmma_bf16_64_single_a;
-            F16, Rows128Columns256, [false, false], tile_wgmma_f16_256;
-            F16, Rows128Columns192, [false, false], tile_wgmma_f16_192;
-            F16, Rows128Columns128, [false, false], tile_wgmma_f16_128;
-            F16, Rows128Columns64, [false, false], tile_wgmma_f16_64;
-            F16, Rows64Columns64, [false, false], tile_wgmma_f16_64_single;
-            F16, Rows128Columns256, [false, true], tile_wgmma_f16_256_b;
-            F16, Rows128Columns128, [false, true], tile_wgmma_f16_128_b;
-            F16, Rows64Columns64, [false, true], tile_wgmma_f16_64_single_b;
-            F16, Rows128Columns256, [true, true], tile_wgmma_f16_256_ab;
-            F16, Rows128Columns128, [true, true], tile_wgmma_f16_128_ab;
-            F16, Rows64Columns64, [true, true], tile_wgmma_f16_64_single_ab;
-            F16, Rows128Columns256, [true, false], tile_wgmma_f16_256_a;
-            F16, Rows128Columns128, [true, false], tile_wgmma_f16_128_a;
-            F16, Rows64Columns64, [true, false], tile_wgmma_f16_64_single_a;
-            F32, Rows128Columns256, [false, false], tile_wgmma_tf32_256;
-            F32, Rows128Columns192, [false, false], tile_wgmma_tf32_192;
-            F32, Rows128Columns128, [false, false], tile_wgmma_tf32_128;
-            F32, Rows128Columns64, [false, false], tile_wgmma_tf32_64;
-            F32, Rows64Columns64, [false, false], tile_wgmma_tf32_64_single;
-            Bf16, Shared64, [false, false], tile_wgmma_bf16_64_shared;
-            Bf16, Shared64, [false, true], tile_wgmma_bf16_64_shared_b;
-            Bf16, Shared64, [true, true], tile_wgmma_bf16_64_shared_ab;
-            Bf16, Shared64, [true, false], tile_wgmma_bf16_64_shared_a;
-            F16, Shared64, [false, false], tile_wgmma_f16_64_shared;
-            F16, Shared64, [false, true], tile_wgmma_f16_64_shared_b;
-            F16, Shared64, [true, true], tile_wgmma_f16_64_shared_ab;
-            F16, Shared64, [true, false], tile_wgmma_f16_64_shared_a;
-            F32, Shared64, [false, false], tile_wgmma_tf32_64_shared;
+            Bf16, Rows128Columns256, [false, false], false, tile_wgmma_bf16_256;
+            Bf16, Rows128Columns192, [false, false], false, tile_wgmma_bf16_192;
+            Bf16, Rows128Columns128, [false, false], false, tile_wgmma_bf16_128;
+            Bf16, Rows128Columns64, [false, false], false, tile_wgmma_bf16_64;
+            Bf16, Rows64Columns64, [false, false], false, tile_wgmma_bf16_64_single;
+            Bf16, Rows128Columns256, [false, true], false, tile_wgmma_bf16_256_b;
+            Bf16, Rows128Columns128, [false, true], false, tile_wgmma_bf16_128_b;
+            Bf16, Rows64Columns64, [false, true], false, tile_wgmma_bf16_64_single_b;
+            Bf16, Rows128Columns256, [true, true], false, tile_wgmma_bf16_256_ab;
+            Bf16, Rows128Columns128, [true, true], false, tile_wgmma_bf16_128_ab;
+            Bf16, Rows64Columns64, [true, true], false, tile_wgmma_bf16_64_single_ab;
+            Bf16, Rows128Columns256, [true, false], false, tile_wgmma_bf16_256_a;
+            Bf16, Rows128Columns128, [true, false], false, tile_wgmma_bf16_128_a;
+            Bf16, Rows64Columns64, [true, false], false, tile_wgmma_bf16_64_single_a;
+            F16, Rows128Columns256, [false, false], false, tile_wgmma_f16_256;
+            F16, Rows128Columns192, [false, false], false, tile_wgmma_f16_192;
+            F16, Rows128Columns128, [false, false], false, tile_wgmma_f16_128;
+            F16, Rows128Columns64, [false, false], false, tile_wgmma_f16_64;
+            F16, Rows64Columns64, [false, false], false, tile_wgmma_f16_64_single;
+            F16, Rows128Columns256, [false, true], false, tile_wgmma_f16_256_b;
+            F16, Rows128Columns128, [false, true], false, tile_wgmma_f16_128_b;
+            F16, Rows64Columns64, [false, true], false, tile_wgmma_f16_64_single_b;
+            F16, Rows128Columns256, [true, true], false, tile_wgmma_f16_256_ab;
+            F16, Rows128Columns128, [true, true], false, tile_wgmma_f16_128_ab;
+            F16, Rows64Columns64, [true, true], false, tile_wgmma_f16_64_single_ab;
+            F16, Rows128Columns256, [true, false], false, tile_wgmma_f16_256_a;
+            F16, Rows128Columns128, [true, false], false, tile_wgmma_f16_128_a;
+            F16, Rows64Columns64, [true, false], false, tile_wgmma_f16_64_single_a;
+            F32, Rows128Columns256, [false, false], false, tile_wgmma_tf32_256;
+            F32, Rows128Columns192, [false, false], false, tile_wgmma_tf32_192;
+            F32, Rows128Columns128, [false, false], false, tile_wgmma_tf32_128;
+            F32, Rows128Columns64, [false, false], false, tile_wgmma_tf32_64;
+            F32, Rows64Columns64, [false, false], false, tile_wgmma_tf32_64_single;
+            Bf16, Rows64Columns64, [false, false], true, tile_wgmma_bf16_64_shared;
+            Bf16, Rows64Columns64, [false, true], true, tile_wgmma_bf16_64_shared_b;
+            Bf16, Rows64Columns64, [true, true], true, tile_wgmma_bf16_64_shared_ab;
+            Bf16, Rows64Columns64, [true, false], true, tile_wgmma_bf16_64_shared_a;
+            F16, Rows64Columns64, [false, false], true, tile_wgmma_f16_64_shared;
+            F16, Rows64Columns64, [false, true], true, tile_wgmma_f16_64_shared_b;
+            F16, Rows64Columns64, [true, true], true, tile_wgmma_f16_64_shared_ab;
+            F16, Rows64Columns64, [true, false], true, tile_wgmma_f16_64_shared_a;
+            F32, Rows64Columns64, [false, false], true, tile_wgmma_tf32_64_shared;
+            Bf16, Rows128Columns128, [false, false], true, tile_wgmma_bf16_128_shared;
+            Bf16, Rows128Columns128, [false, true], true, tile_wgmma_bf16_128_shared_b;
+            Bf16, Rows128Columns128, [true, true], true, tile_wgmma_bf16_128_shared_ab;
+            Bf16, Rows128Columns128, [true, false], true, tile_wgmma_bf16_128_shared_a;
+            F16, Rows128Columns128, [false, false], true, tile_wgmma_f16_128_shared;
+            F16, Rows128Columns128, [false, true], true, tile_wgmma_f16_128_shared_b;
+            F16, Rows128Columns128, [true, true], true, tile_wgmma_f16_128_shared_ab;
+            F16, Rows128Columns128, [true, false], true, tile_wgmma_f16_128_shared_a;
+            F32, Rows128Columns128, [false, false], true, tile_wgmma_tf32_128_shared;
             },
             Engine::Mma => mma::launch(module, shape.values, tile, by_depth)?,
             Engine::Plain => plain::launch(module, tile, by_depth)?,
         };
         let launch = launch.ok_or_else(refused)?;
-        Ok(Self { shape, engine, tile, multiprocessors, launch })
+        Ok(Self { shape, engine, tile, cluster, multiprocessors, launch })
     }
 
     /// The maps of the operands, from value `a.1` and `b.1` of their buffers on.
@@ -516,7 +549,7 @@ impl Core {
             height,
             width,
             b_part_layers: self.shape.b_part_layers(),
-            reserved: 0,
+            cluster: self.cluster,
             value_bytes: self.shape.value_bytes(),
             a_by_depth: a.by_depth.into(),
             b_by_depth: b.by_depth.into(),

@@ -26,6 +26,7 @@ pub struct FilterGradientBuilder<T> {
     division: Option<u32>,
     factor: f32,
     tile: Option<Tile>,
+    cluster: Option<u32>,
     operands: PhantomData<T>,
 }
 
@@ -60,6 +61,7 @@ impl<T: Operand> FilterGradient<T> {
             division: None,
             factor: 1.0,
             tile: None,
+            cluster: None,
             operands: PhantomData,
         }
     }
@@ -83,6 +85,11 @@ impl<T: Operand> FilterGradient<T> {
     /// The tile: its rows are outputs, its columns taps and channels.
     pub fn tile(&self) -> Tile {
         self.product.tile()
+    }
+
+    /// Blocks that share the depth of a tile.
+    pub fn cluster(&self) -> u32 {
+        self.product.cluster()
     }
 }
 
@@ -129,10 +136,16 @@ impl<T: Operand> FilterGradientBuilder<T> {
         Self { tile: tile.into(), ..self }
     }
 
+    /// Blocks that share the pixels of a tile, as [`ProductBuilder::cluster`](super::ProductBuilder::cluster).
+    #[must_use]
+    pub fn cluster(self, cluster: impl Into<Option<u32>>) -> Self {
+        Self { cluster: cluster.into(), ..self }
+    }
+
     /// Checks the sizes and loads the kernel.
     ///
     /// # Errors
-    /// [`Error::Option`] for a size, stride, format or tile that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
+    /// [`Error::Option`] for a size, stride, format, tile or cluster that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
     pub fn build(self, device: &Device) -> Result<FilterGradient<T>> {
         let Self { size, channels, outputs, side, factor, .. } = self;
         let [_, height, width] = size;
@@ -172,7 +185,7 @@ impl<T: Operand> FilterGradientBuilder<T> {
             rectifier: false,
         };
         Ok(FilterGradient {
-            product: Product::of(device, &Kernels::of_images(device, T::PRECISION)?, shape, self.tile)?,
+            product: Product::of(device, &Kernels::of_images(device, T::PRECISION)?, shape, self.tile, self.cluster)?,
         })
     }
 }

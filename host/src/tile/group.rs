@@ -59,7 +59,7 @@ impl Group {
         };
         let n_tiles = |tile: Tile| products.iter().map(|product| product.shape.n_tiles(tile)).sum::<u64>();
         let tiles = [Tile::Rows128Columns128, Tile::Rows64Columns64];
-        let tile = Tile::fastest_of(*shares, &tiles, n_tiles, multiprocessors);
+        let tile = Tile::fastest(*shares, &tiles, n_tiles, multiprocessors);
         let (mut maps, mut members, mut c_len) = (Vec::new(), Vec::new(), 0);
         for &OfGroup { shape, a, b, c } in products {
             shape.check(engine)?;

@@ -3,9 +3,10 @@
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 use warpplay_gpu::tile::logits;
 use warpplay_gpu::tile::mma::logits as mma_logits;
-use warpplay_gpu::tile::softmax::{MAX_CLASSES, SoftmaxArgs, n_losses};
-use warpplay_gpu::tile::task::{CLUSTER, ProductTaskArgs};
+use warpplay_gpu::tile::softmax::{CLUSTER, MAX_CLASSES, SoftmaxArgs, n_losses};
+use warpplay_gpu::tile::task::ProductTaskArgs;
 
+use super::choice::MOST_SHARED;
 use super::core::{Core, Kernels, Shape, Views};
 use super::engine::Engine;
 use super::size::Tile;
@@ -32,7 +33,6 @@ pub(crate) struct Classes<'a> {
 /// Such a product with its kernel.
 pub(crate) struct Logits {
     pub core: Core,
-    blocks: u32,
     launch: Launch,
 }
 
@@ -48,11 +48,10 @@ impl Logits {
     /// As [`Core::new`]; [`Error::Option`] for what it does not [take](Self::takes).
     pub fn new(kernels: &Kernels, shape: Shape) -> Result<Self> {
         let engine = kernels.engine;
-        let tile = match engine {
-            Engine::Wgmma => Tile::of_few_columns(|tile| shape.n_tiles(tile)),
-            Engine::Mma | Engine::Plain => Tile::Rows64Columns64,
-        };
-        let core = Core::new(kernels, shape, Some(tile))?;
+        let tile = Tile::Rows64Columns64;
+        let is_shared = engine == Engine::Wgmma && shape.n_tiles(tile) <= MOST_SHARED;
+        let cluster = if is_shared { CLUSTER } else { 1 };
+        let core = Core::new(kernels, shape, Some(tile), Some(cluster))?;
         if !Self::takes(kernels, shape.n) {
             let what = format!("{} by {engine}", shape.n);
             return Err(Error::option(
@@ -62,41 +61,41 @@ impl Logits {
             ));
         }
         macro_rules! launch {
-            ($set:ident, |$stream:ident, $multiprocessors:ident, $function:ident, $arguments:ident| $run:expr; $($precision:ident, $tile:ident, $blocks:expr, $kernel:ident;)*) => {
-                match (shape.values, tile, [shape.a.by_depth, shape.b.by_depth]) {
-                    $((Values::$precision, Tile::$tile, [false, true]) => {
+            ($set:ident, |$stream:ident, $multiprocessors:ident, $function:ident, $arguments:ident| $run:expr; $($precision:ident, $blocks:pat, $kernel:ident;)*) => {
+                match (shape.values, cluster, [shape.a.by_depth, shape.b.by_depth]) {
+                    $((Values::$precision, $blocks, [false, true]) => {
                         let $function = kernels.module.function($set::$kernel)?;
                         let launch = move |$stream: &Stream, $multiprocessors: u32, task: ProductTaskArgs<'_>, softmax: SoftmaxArgs<'_>| {
                             let $arguments = (task, softmax);
                             // SAFETY: as for a product of the core; C of 16 bits and classes are given, as the callers of `run` see to.
                             unsafe { $run }
                         };
-                        ($blocks, Box::new(launch) as Launch)
+                        Box::new(launch) as Launch
                     })*
                     (values, ..) => return Err(Error::option("operands of logits", format!("{values:?}"), "bf16 and f16, B depth by depth")),
                 }
             };
         }
-        let (blocks, launch) = match engine {
+        let launch = match engine {
             Engine::Wgmma => launch! {
                 logits, |stream, multiprocessors, function, arguments| stream.run_unchecked_with(&function, (multiprocessors,), arguments);
-                Bf16, Rows64Columns64, 1, tile_wgmma_bf16_64_single_b_softmax;
-                Bf16, Shared64, CLUSTER, tile_wgmma_bf16_64_shared_b_softmax;
-                F16, Rows64Columns64, 1, tile_wgmma_f16_64_single_b_softmax;
-                F16, Shared64, CLUSTER, tile_wgmma_f16_64_shared_b_softmax;
+                Bf16, 1, tile_wgmma_bf16_64_single_b_softmax;
+                Bf16, CLUSTER, tile_wgmma_bf16_64_shared_b_softmax;
+                F16, 1, tile_wgmma_f16_64_single_b_softmax;
+                F16, CLUSTER, tile_wgmma_f16_64_shared_b_softmax;
             },
             Engine::Mma | Engine::Plain => launch! {
                 mma_logits, |stream, _multiprocessors, function, arguments| stream.run_unchecked(&function, arguments);
-                Bf16, Rows64Columns64, 1, tile_mma_bf16_64_b_softmax;
-                F16, Rows64Columns64, 1, tile_mma_f16_64_b_softmax;
+                Bf16, _, tile_mma_bf16_64_b_softmax;
+                F16, _, tile_mma_f16_64_b_softmax;
             },
         };
-        Ok(Self { core, blocks, launch })
+        Ok(Self { core, launch })
     }
 
     /// Sums of losses that a run writes.
     pub const fn n_losses(&self) -> u32 {
-        n_losses(self.core.shape.m, self.blocks)
+        n_losses(self.core.shape.m, self.core.cluster)
     }
 
     /// Queues the product of all rows; the gradient goes to the short C of `views`.
@@ -113,7 +112,7 @@ impl Logits {
         let m = self.core.shape.m;
         let Classes { classes, scale, losses, mean, smoothing } = classes;
         let (label, even) = (1.0 - smoothing, smoothing / self.core.shape.n as f32);
-        let (mean, reserved, blocks) = (mean.into(), 0, self.blocks);
+        let (mean, reserved, blocks) = (mean.into(), 0, self.core.cluster);
         let softmax = SoftmaxArgs { classes, scale, losses, mean, label, even, reserved, m, blocks };
         (self.launch)(stream, self.core.multiprocessors, self.core.task(m, maps, views), softmax)
     }

@@ -72,7 +72,7 @@
 //! Operands of `f32` are read as TF32, or multiplied as they are ([`ProductBuilder::precision`] with [`Precision::F32`](crate::Precision::F32)): without tensor cores, many times slower, with one rounding for each product that is added. Three parts of bfloat16 are as precise and faster
 //! where the device has them; f32 is for numbers beyond the sizes that they hold, and for older GPUs.
 //!
-//! The same product by the same [`Engine`] gives the same bits every time, in every [`Tile`] but the one whose depth is shared ([`Tile::Shared64`]); that one is chosen by sizes alone, and never for a convolution: so an image has the same bits alone and among others. Another engine adds up in another order: the last bits are others, the bound is the same.
+//! The same product by the same [`Engine`] gives the same bits every time, in every [`Tile`]. Only how many blocks share a tile's depth ([`ProductBuilder::cluster`]) changes the last bits; it is chosen by sizes alone, and is 1 for a convolution: so an image has the same bits alone and among others. Another engine adds up in another order: the last bits are others, the bound is the same.
 //!
 //! # Where it runs
 //!

@@ -28,6 +28,7 @@ pub struct ProductBuilder<T> {
     engine: Option<Engine>,
     precision: Option<Precision>,
     tile: Option<Tile>,
+    cluster: Option<u32>,
     operands: PhantomData<T>,
 }
 
@@ -44,6 +45,7 @@ impl<T: Operand> std::fmt::Debug for Product<T> {
             .field("shape", &self.core.shape)
             .field("engine", &self.engine())
             .field("tile", &self.tile())
+            .field("cluster", &self.cluster())
             .finish_non_exhaustive()
     }
 }
@@ -67,6 +69,7 @@ impl<T: Operand> Product<T> {
             engine: None,
             precision: None,
             tile: None,
+            cluster: None,
             operands: PhantomData,
         }
     }
@@ -74,8 +77,14 @@ impl<T: Operand> Product<T> {
 
 impl<T: Operand> Product<T> {
     /// Checks the sizes and loads the kernel.
-    pub(super) fn of(device: &Device, kernels: &Kernels, shape: Shape, tile: Option<Tile>) -> Result<Self> {
-        let core = Core::new(kernels, shape, tile)?;
+    pub(super) fn of(
+        device: &Device,
+        kernels: &Kernels,
+        shape: Shape,
+        tile: Option<Tile>,
+        cluster: Option<u32>,
+    ) -> Result<Self> {
+        let core = Core::new(kernels, shape, tile, cluster)?;
         Ok(Self { device: device.clone(), core, operands: PhantomData })
     }
 }
@@ -171,13 +180,20 @@ impl<T: Operand> ProductBuilder<T> {
         Self { tile: tile.into(), ..self }
     }
 
+    /// Blocks that share the depth of a tile, as a cluster: 1, or 2, 4, 8 or 16 for tiles of 128 × 128 and 64 × 64 by [`Engine::Wgmma`]. Few tiles that are deep are faster so. Each block adds up a part of the depth, and their sums are added up in a fixed order: the last bits depend on how
+    /// many they are. Default the number that should be fastest, which the sizes alone decide; 1 with a given [`tile`](Self::tile).
+    #[must_use]
+    pub fn cluster(self, cluster: impl Into<Option<u32>>) -> Self {
+        Self { cluster: cluster.into(), ..self }
+    }
+
     /// Checks the sizes and loads the kernel.
     ///
     /// # Errors
-    /// [`Error::Option`] for a size, stride, precision, engine or tile that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
+    /// [`Error::Option`] for a size, stride, precision, engine, tile or cluster that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
     pub fn build(self, device: &Device) -> Result<Product<T>> {
         let kernels = Kernels::load(device, self.chosen_precision(device)?, self.engine)?;
-        Product::of(device, &kernels, self.shape(), self.tile)
+        Product::of(device, &kernels, self.shape(), self.tile, self.cluster)
     }
 
     fn chosen_precision(&self, device: &Device) -> Result<Precision> {
@@ -370,5 +386,10 @@ impl<T: Operand> Product<T> {
     /// The tile.
     pub fn tile(&self) -> Tile {
         self.core.tile
+    }
+
+    /// Blocks that share the depth of a tile.
+    pub fn cluster(&self) -> u32 {
+        self.core.cluster
     }
 }

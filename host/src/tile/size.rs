@@ -1,5 +1,7 @@
 //! The parts of C that blocks compute at a time.
 
+use warpplay_gpu::tile::task::MAX_CLUSTER;
+
 use super::engine::Engine;
 use crate::runtime::named::named;
 
@@ -16,9 +18,11 @@ named! {
     Rows128Columns64 = "128x64",
     /// 64 × 64.
     Rows64Columns64 = "64x64",
-    /// 64 × 64, by a cluster of four blocks that share the depth; their sums are added up in order. The last bits are not those of the other tiles.
-    Shared64 = "64x64/4",
 }
+
+/// Numbers of blocks that may share the depth of a tile.
+pub(super) const CLUSTERS: [u32; 5] = [1, 2, 4, 8, 16];
+const _: () = assert!(CLUSTERS[4] == MAX_CLUSTER);
 
 impl Tile {
     /// Rows and columns.
@@ -28,8 +32,13 @@ impl Tile {
             Self::Rows128Columns192 => [128, 192],
             Self::Rows128Columns128 => [128, 128],
             Self::Rows128Columns64 => [128, 64],
-            Self::Rows64Columns64 | Self::Shared64 => [64, 64],
+            Self::Rows64Columns64 => [64, 64],
         }
+    }
+
+    /// Whether blocks can share the depth of such a tile.
+    pub(super) const fn is_shared(self, engine: Engine) -> bool {
+        matches!(engine, Engine::Wgmma) && matches!(self, Self::Rows128Columns128 | Self::Rows64Columns64)
     }
 
     /// Whether the engine has kernels for operands of which these lie depth by depth.

@@ -34,6 +34,8 @@ pub struct Case {
     pub seed: u64,
     /// Without one, that of the device.
     pub engine: Option<Engine>,
+    /// Blocks that share the depth of a tile.
+    pub cluster: Option<u32>,
 }
 
 impl Case {
@@ -54,6 +56,7 @@ impl Case {
             slabs: None,
             seed: 1,
             engine: None,
+            cluster: None,
         }
     }
 
@@ -94,7 +97,7 @@ impl Case {
         let builder = Product::builder(self.m, self.n, self.k).a_stride(a).b_stride(b).c_stride(c);
         let builder = builder.a_by_depth(self.by_depth[0]).b_by_depth(self.by_depth[1]).rectifier(self.rectifier);
         let builder = builder.parts(self.parts[0], self.parts[1]).c_parts(self.c_parts).factor(self.factor);
-        let builder = builder.mask_stride(self.mask_stride()).engine(self.engine);
+        let builder = builder.mask_stride(self.mask_stride()).engine(self.engine).cluster(self.cluster);
         match self.slabs {
             Some(slabs) => builder.division(64 * slabs),
             None => builder,

@@ -163,7 +163,7 @@ proptest! {
     ) {
         let [bias, rectifier, mask] = epilogue;
         let (factor, engine) = (0.5, Some(Engine::Mma));
-        let case = Case { m, n, k, more, bias, residual, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed, engine };
+        let case = Case { m, n, k, more, bias, residual, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed, engine, cluster: None };
         for_each_device(|device| {
             check_formats(device, case, None)?;
             let case = Case { parts: [1; 2], ..case.by(Engine::Plain) };
@@ -207,9 +207,9 @@ fn a_device_has_its_engines() -> Result<(), Error> {
     let error = Product::<f16>::builder(8, 8, 8).engine(Engine::Wgmma).build(&ampere).expect_err("refused").to_string();
     assert!(error.contains("option engine: wgmma is not allowed (mma in f16 on "), "{error}");
     assert!(error.contains(" of capability 8.0)"), "{error}");
-    let error = Product::<bf16>::builder(8, 8, 8).engine(Engine::Mma).tile(Tile::Shared64).build(&simt);
+    let error = Product::<bf16>::builder(8, 8, 8).engine(Engine::Mma).tile(Tile::Rows128Columns64).build(&simt);
     let error = error.expect_err("refused").to_string();
-    assert!(error.contains("option tile: 64x64/4 is not allowed (128x256, 128x128, 64x64 by engine mma)"), "{error}");
+    assert!(error.contains("option tile: 128x64 is not allowed (128x256, 128x128, 64x64 by engine mma)"), "{error}");
     let error = Product::<bf16>::builder(8, 8, 8).build(&simt.with_capability(7, 5)?).expect_err("refused").to_string();
     assert!(error.contains("a product in bf16") && error.contains("8.0 or newer"), "{error}");
     let error =

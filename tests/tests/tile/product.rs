@@ -28,17 +28,54 @@ fn every_tile_multiplies_as_the_plain_program() {
     });
 }
 
-/// The tiles that read operands which lie depth by depth.
-const BY_DEPTH: [Tile; 4] = [Tile::Rows128Columns256, Tile::Rows128Columns128, Tile::Rows64Columns64, Tile::Shared64];
+/// Tiles whose depth blocks can share, and how many of them.
+const SHARED: [(Tile, u32); 5] = [
+    (Tile::Rows64Columns64, 2),
+    (Tile::Rows64Columns64, 4),
+    (Tile::Rows64Columns64, 16),
+    (Tile::Rows128Columns128, 4),
+    (Tile::Rows128Columns128, 8),
+];
+
+/// Fewer slabs than blocks, and more; several tiles; parts of tiles, and every epilogue.
+#[test]
+fn blocks_share_the_depth_of_a_tile() {
+    for_each_device(|device| {
+        for (tile, cluster) in SHARED {
+            let [rows, columns] = tile.size();
+            for (m, n, k) in [(1, 1, 1), (rows + 1, columns - 1, 65), (3, columns + 9, 700), (rows, columns, 64 * 21)] {
+                let case = Case { cluster: Some(cluster), more: [1, 2, 1], ..Case::of(m, n, k) };
+                check_formats(device, case, Some(tile))?;
+            }
+            let case = Case { cluster: Some(cluster), more: [0, 0, 4], ..Case::of(2 * rows, columns, 270) };
+            check_formats(device, Case { mask: true, ..case }, Some(tile))?;
+            check_formats(device, Case { residual: Some(true), ..case }, Some(tile))?;
+            check_formats(device, Case { residual: Some(false), ..case }, Some(tile))?;
+            check::<bf16, bf16>(device, Case { parts: [2, 3], c_parts: 3, ..case }, Some(tile), 2f64.powi(-8))?;
+            check_formats(device, case.divided(2), Some(tile))?;
+        }
+        Ok(())
+    });
+}
+
+/// The tiles that read operands which lie depth by depth, and how many blocks share their depth.
+const BY_DEPTH: [(Tile, u32); 5] = [
+    (Tile::Rows128Columns256, 1),
+    (Tile::Rows128Columns128, 1),
+    (Tile::Rows64Columns64, 1),
+    (Tile::Rows64Columns64, 4),
+    (Tile::Rows128Columns128, 2),
+];
 
 #[test]
 fn operands_may_lie_depth_by_depth() {
     for_each_device(|device| {
-        for tile in BY_DEPTH {
+        for (tile, cluster) in BY_DEPTH {
             let [rows, columns] = tile.size();
             for by_depth in [[false, true], [true, false], [true, true]] {
                 for (m, n, k) in [(1, 1, 1), (rows, columns, 64), (rows + 1, columns - 1, 65), (3, columns + 9, 300)] {
-                    let case = Case { more: [1, 2, 1], by_depth, mask: true, ..Case::of(m, n, k) };
+                    let cluster = Some(cluster);
+                    let case = Case { more: [1, 2, 1], by_depth, mask: true, cluster, ..Case::of(m, n, k) };
                     check::<bf16, bf16>(device, case, Some(tile), 2f64.powi(-8))?;
                     check::<f16, f32>(device, Case { more: [0; 3], ..case }, Some(tile), 0.0)?;
                 }
@@ -92,27 +129,31 @@ proptest! {
     fn any_product_is_the_plain_programs(
         m in 1u32..200, n in 1u32..200, k in 1u32..300,
         more in [0u32..3, 0u32..3, 0u32..3], epilogue in any::<[bool; 3]>(), residual in any::<Option<bool>>(), by_depth in any::<[bool; 2]>(),
-        parts in [1u32..4, 1u32..4], c_parts in 1u32..4, seed in any::<u64>(),
+        parts in [1u32..4, 1u32..4], c_parts in 1u32..4, cluster in proptest::option::of(proptest::sample::select(&[1u32, 2, 4, 8, 16])),
+        seed in any::<u64>(),
     ) {
         let [bias, rectifier, mask] = epilogue;
         let factor = 0.5;
-        let case = Case { m, n, k, more, bias, residual, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed, engine: None };
+        let case = Case { m, n, k, more, bias, residual, rectifier, mask, factor, by_depth, parts, c_parts, slabs: None, seed, engine: None, cluster };
         for_each_device(|device| check_formats(device, case, None));
     }
 }
 
-/// A value of C is the same sum in the same order in every tile but the one whose depth is shared.
+/// A value of C is the same sum in the same order in every tile whose depth as many blocks share.
 #[test]
 fn tiles_have_the_same_bits() {
     for_each_device(|device| {
         let case = Case { rectifier: false, ..Case::of(150, 130, 200) };
         let bits = |tile| check::<f16, f32>(device, case, Some(tile), 0.0);
         let first = bits(Tile::ALL[0])?;
-        for &tile in Tile::ALL.iter().filter(|&&tile| tile != Tile::Shared64) {
+        for &tile in Tile::ALL {
             assert_eq!(bits(tile)?, first, "{tile}");
         }
-        // It has sums of its own, always the same.
-        assert_eq!(bits(Tile::Shared64)?, bits(Tile::Shared64)?);
+        for cluster in [2, 4, 8, 16] {
+            let case = Case { cluster: Some(cluster), ..case };
+            let bits = |tile| check::<f16, f32>(device, case, Some(tile), 0.0);
+            assert_eq!(bits(Tile::Rows128Columns128)?, bits(Tile::Rows64Columns64)?, "{cluster}");
+        }
         Ok(())
     });
 }
@@ -164,11 +205,14 @@ fn what_cannot_be_multiplied_is_refused() {
     assert!(error(Product::builder(1, 4, 80).division(64).rectifier(true)).contains("option rectifier: true"));
     let said = error(Product::builder(1, 8, 80).b_by_depth(true).tile(Tile::Rows128Columns64));
     assert!(
-        said.contains("option tile: 128x64 is not allowed (128x256, 128x128, 64x64, 64x64/4 for operands that lie depth by depth by engine wgmma"),
+        said.contains("option tile: 128x64 is not allowed (128x256, 128x128, 64x64 for operands that lie depth by depth by engine wgmma"),
         "{said}"
     );
     let said = Product::<f32>::builder(8, 8, 8).b_by_depth(true).build(&device).expect_err("refused").to_string();
     assert!(said.contains("option b_by_depth: true is not allowed (false for tf32"), "{said}");
+    assert!(error(Product::builder(8, 8, 8).cluster(3)).contains("option cluster: 3 is not allowed (1, 2, 4, 8, 16)"));
+    let said = error(Product::builder(8, 8, 8).tile(Tile::Rows128Columns256).cluster(2));
+    assert!(said.contains("option cluster: 2 is not allowed (1 for tile 128x256 by engine wgmma)"), "{said}");
     let stream = device.stream().expect("a stream");
     let product = Product::<bf16>::builder(2, 2, 8).build(&device).expect("a product");
     let [long, short] = [16, 15].map(|len| stream.alloc::<bf16>(len).expect("a buffer"));
@@ -217,6 +261,6 @@ fn what_cannot_be_multiplied_is_refused() {
     assert!(error.contains("kernels run on cuda and simt"), "{error}");
     assert_eq!(
         "256x256".parse::<Tile>().expect_err("no such tile").to_string(),
-        "option tile: 256x256 is not allowed (128x256, 128x192, 128x128, 128x64, 64x64, 64x64/4)"
+        "option tile: 256x256 is not allowed (128x256, 128x192, 128x128, 128x64, 64x64)"
     );
 }

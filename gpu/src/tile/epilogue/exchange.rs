@@ -17,6 +17,11 @@ pub(super) const STRIDE: u32 = COLUMNS + 8;
 pub const WARP_BYTES: u32 = ROWS * STRIDE * 4;
 const _: () = assert!(4 * 4 * thread::WARP == ROWS * COLUMNS);
 
+/// Bytes of shared memory of a warp whose block is in a cluster: all `2 R` columns of the tile are exchanged at once.
+pub const fn warp_bytes_in_cluster<const R: usize>() -> u32 {
+    R as u32 * 2 / COLUMNS * WARP_BYTES
+}
+
 /// The cluster's barrier, with the same source location for all callers.
 #[inline(always)]
 pub fn meet() {
@@ -25,9 +30,9 @@ pub fn meet() {
     sync_cluster();
 }
 
-/// Times that 32 columns of the tile from column `column` on are exchanged, of `2 R` columns. In a cluster all threads [`meet`] twice each time.
+/// Chunks of 32 columns of the tile from column `column` on that are in C, of `2 R` columns.
 #[inline(always)]
-pub const fn n_exchanges<const R: usize>(task: &ProductTask, column: u32) -> u32 {
+pub(super) const fn n_chunks<const R: usize>(task: &ProductTask, column: u32) -> u32 {
     let (all, there) = (R as u32 * 2 / COLUMNS, (task.n - column).div_ceil(COLUMNS));
     if there < all { there } else { all }
 }
@@ -41,7 +46,7 @@ pub struct Part {
     pub column: u32,
     /// Division of the depth.
     pub division: u32,
-    /// The warp's own memory, `WARP_BYTES` from here on.
+    /// The warp's own memory, `WARP_BYTES` from here on; in a cluster [`warp_bytes_in_cluster`].
     pub exchange: u32,
     /// Where the bias of the tile's columns lies in shared memory.
     pub bias: u32,
@@ -85,26 +90,64 @@ pub(super) unsafe fn put_sums<const R: usize>(d: &[f32; R], chunk: u32, exchange
     });
 }
 
-/// The sums of a lane's quad, from the exchange that begins at `address`; in a cluster those of all blocks, in their order.
+/// The turns of a warp of a block: which is its first, how many all blocks have, and how far it is to its next. A turn is a chunk of columns of all rows; in a cluster (`N` of 1) a quarter of the rows of a chunk, and its blocks take turns.
+#[inline(always)]
+pub(super) fn turns<const R: usize, const N: usize>(task: &ProductTask, part: &Part) -> (u32, u32, u32) {
+    let chunks = n_chunks::<R>(task, part.column);
+    if N == 1 { (thread::block_rank_in_cluster(), 4 * chunks, task.cluster) } else { (0, chunks, 1) }
+}
+
+/// All sums `d` of a warp into the exchange, for the blocks of the cluster, which [`meet`].
 ///
 /// # Safety
-/// All have written theirs, and do not go on before this is read.
+/// The exchange has [`warp_bytes_in_cluster`], is the warp's own, and nobody reads it.
 #[inline(always)]
 #[track_caller]
-pub(super) unsafe fn exchanged(in_cluster: bool, address: u32, lane: Lane) -> [f32; 4] {
-    // SAFETY: inside the exchange, whose rows are multiples of four values; a cluster's blocks are there until all meet again.
-    unsafe {
-        if !in_cluster {
-            return Shared::<f32>::from_address(address, WARP_BYTES / 4).get_quad_unchecked(at_of_quad(lane));
+pub(super) unsafe fn put_for_cluster<const R: usize>(d: &[f32; R], exchange: u32) {
+    unroll!(CHUNK in [0, 1, 2, 3, 4, 5, 6, 7] {
+        if CHUNK * 16 < R {
+            // SAFETY: as the caller vouches; each chunk has its own part.
+            unsafe { put_sums(d, CHUNK as u32, exchange + CHUNK as u32 * WARP_BYTES) };
         }
-        let theirs = Shared::<Vec4>::from_address(address, WARP_BYTES / 16);
-        let mut sums = [0.0; 4];
+    });
+    meet();
+}
+
+/// The sums of a lane's quad in a chunk of columns; in a cluster (`N` of 1) those of all `blocks`, added up in their order.
+///
+/// # Safety
+/// All have written theirs, and do not go on before this is read; a cluster's blocks are there until all [`meet`] again.
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn sums_of<const N: usize>(part: &Part, chunk: u32, blocks: u32, lane: Lane) -> [f32; 4] {
+    if N > 1 {
+        // SAFETY: inside the exchange, whose rows are multiples of four values.
+        return unsafe {
+            Shared::<f32>::from_address(part.exchange, WARP_BYTES / 4).get_quad_unchecked(at_of_quad(lane))
+        };
+    }
+    let address = part.exchange + chunk * WARP_BYTES;
+    let mut sums = [0.0; 4];
+    let mut first = 0;
+    while first < blocks {
+        // Several are on their way at a time.
+        let mut quads = [[0.0; 4]; 4];
         unroll!(BLOCK in [0, 1, 2, 3] {
-            let quad = theirs.get_in_cluster_unchecked(BLOCK as u32, at_of_quad(lane) / 4).0.map(f32::from_bits);
+            if first + (BLOCK as u32) < blocks {
+                // SAFETY: inside the exchange of a block of the cluster, as the caller vouches.
+                unsafe {
+                    let theirs = Shared::<Vec4>::from_address(address, WARP_BYTES / 16);
+                    let quad = theirs.get_in_cluster_unchecked(first + BLOCK as u32, at_of_quad(lane) / 4);
+                    quads[BLOCK] = quad.0.map(f32::from_bits);
+                }
+            }
+        });
+        unroll!(BLOCK in [0, 1, 2, 3] {
             unroll!(C in [0, 1, 2, 3] {
-                sums[C] += quad[C];
+                sums[C] += quads[BLOCK][C];
             });
         });
-        sums
+        first += 4;
     }
+    sums
 }

@@ -6,11 +6,11 @@
 mod exchange;
 mod whole;
 
-use exchange::{COLUMNS, Lane, exchanged, put_sums};
-pub use exchange::{Part, ROWS, WARP_BYTES, meet, n_exchanges};
+use exchange::{COLUMNS, Lane, put_for_cluster, put_sums, sums_of, turns};
+pub use exchange::{Part, ROWS, WARP_BYTES, meet, warp_bytes_in_cluster};
 
 use super::softmax::{self, Softmax};
-use super::task::{CLUSTER, Format, ProductTask, activation};
+use super::task::{Format, ProductTask, activation};
 use crate::cuda::math::{opaque, relu};
 use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
 use crate::cuda::shared::Shared;
@@ -117,10 +117,10 @@ pub(super) unsafe fn added_single(task: &ProductTask, row: u32, column: u32) -> 
     quad
 }
 
-/// The sums of a warp into C, or into the C of a division of the depth; with `S` what [`softmax`] makes of their rows. `N` quads of a lane's four: all, or the one of this block in a cluster of [`CLUSTER`], whose blocks' sums are added up in the order of their ranks.
+/// The sums of a warp into C, or into the C of a division of the depth; with `S` what [`softmax`] makes of their rows. `N` quads of a lane at a time: four, or one where blocks of a cluster share the work, whose sums are added up in the order of their ranks.
 ///
 /// # Safety
-/// In a cluster, all its threads are here or [`meet`] as often; and once more behind the last tile. All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The residual is C or nobody writes it. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, if the task has one.
+/// In a cluster, all its threads are here or [`meet`] twice. All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The residual is C or nobody writes it. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, if the task has one.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
@@ -155,19 +155,32 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
     part: Part,
 ) {
     let in_cluster = N == 1;
-    let rank = if in_cluster { thread::block_rank_in_cluster() } else { 0 };
-    let lane = Lane { row: thread::lane() / 8 + 4 * rank, column: thread::lane() % 8 * 4 };
-    let exchanges = n_exchanges::<R>(task, part.column);
-    let mut chunk = 0;
+    let mut lane = Lane { row: thread::lane() / 8, column: thread::lane() % 8 * 4 };
+    let (mut turn, turns, blocks) = turns::<R, N>(task, &part);
+    if in_cluster {
+        // SAFETY: as the caller vouches.
+        unsafe { put_for_cluster(d, part.exchange) };
+    }
     // Always that of the next columns: memory is slower than an exchange.
-    // SAFETY: as the caller vouches.
-    let mut next_residual = if !A { [0; N] } else { unsafe { residual_of::<N>(task, &part, lane, part.column) } };
-    while chunk < exchanges {
+    let mut next_residual = [0; N];
+    if A && !in_cluster {
+        // SAFETY: as the caller vouches.
+        next_residual = unsafe { residual_of::<N>(task, &part, lane, part.column) };
+    }
+    while turn < turns {
+        let mut chunk = turn;
+        if in_cluster {
+            chunk = turn / 4;
+            lane.row = thread::lane() / 8 + 4 * (turn % 4);
+        }
         let column = part.column + chunk * COLUMNS;
         // Hidden, so that no pointers to each row of each array occupy registers.
         let lane = if A { Lane { row: opaque(lane.row), ..lane } } else { lane };
-        let residual = next_residual;
-        if A && chunk + 1 < exchanges {
+        let mut residual = next_residual;
+        if A && in_cluster {
+            // SAFETY: as the caller vouches.
+            residual = unsafe { residual_of::<N>(task, &part, lane, column) };
+        } else if A && turn + 1 < turns {
             // SAFETY: as the caller vouches; other columns than those that are written meanwhile.
             next_residual = unsafe { residual_of::<N>(task, &part, lane, column + COLUMNS) };
         }
@@ -176,16 +189,10 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
         let mask = unsafe { mask_of::<N>(task, &part, lane, column) };
         // SAFETY: as the caller vouches.
         let known = if S { Some(unsafe { softmax.known(task, part.row) }) } else { None };
-        if in_cluster {
-            meet();
-        } else {
+        if !in_cluster {
             sync_warp(warp::ALL);
-        }
-        // SAFETY: the exchange is the warp's own; all have read what was there.
-        unsafe { put_sums(d, chunk, part.exchange) };
-        if in_cluster {
-            meet();
-        } else {
+            // SAFETY: the exchange is the warp's own; all have read what was there.
+            unsafe { put_sums(d, chunk, part.exchange) };
             sync_warp(warp::ALL);
         }
         let bias = if task.bias.is_null() {
@@ -201,7 +208,7 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
             let (mut row, mut loss) = (lane.row, 0.0);
             while row < lane.row + 4 * N as u32 {
                 // SAFETY: as the caller vouches.
-                let sums = unsafe { exchanged(in_cluster, part.exchange, Lane { row, ..lane }) };
+                let sums = unsafe { sums_of::<N>(&part, chunk, blocks, Lane { row, ..lane }) };
                 let mut quad = [0.0; 4];
                 unroll!(C in [0, 1, 2, 3] {
                     quad[C] = sums[C] * task.factor + bias[C];
@@ -213,16 +220,15 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
                 row += 4;
             }
             // SAFETY: as the caller vouches; a row of C is in one chunk.
-            unsafe { softmax.store_loss(part.row, [if in_cluster { CLUSTER } else { 1 }, rank], loss) };
-            chunk += 1;
+            unsafe { softmax.store_loss(part.row, [blocks, turn % 4], loss) };
+            turn += blocks;
             continue;
         }
         let mut quads = [[0.0; 4]; N];
         unroll!(I in [0, 1, 2, 3] {
             if I < N {
                 // SAFETY: as the caller vouches.
-                quads[I % N] =
-                    unsafe { exchanged(in_cluster, part.exchange, Lane { row: lane.row + 4 * I as u32, ..lane }) };
+                quads[I % N] = unsafe { sums_of::<N>(&part, chunk, blocks, Lane { row: lane.row + 4 * I as u32, ..lane }) };
             }
         });
         unroll!(I in [0, 1, 2, 3] {
@@ -252,7 +258,11 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
                 put_single(task, part.division, row, column, &quads);
             }
         }
-        chunk += 1;
+        turn += blocks;
+    }
+    if in_cluster {
+        // Others may still read what this block exchanges.
+        meet();
     }
 }
 

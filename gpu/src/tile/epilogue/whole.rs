@@ -1,6 +1,6 @@
 //! The epilogue of a warp's part that lies in C as a whole, and whose quads are aligned: few instructions, which is what a short product waits for.
 
-use super::exchange::{COLUMNS, Lane, Part, ROWS, exchanged, meet, n_exchanges, put_sums};
+use super::exchange::{COLUMNS, Lane, Part, ROWS, meet, put_for_cluster, put_sums, sums_of, turns};
 use crate::cuda::math::relu;
 use crate::cuda::memory::{Vec4, load, store, store_vec4};
 use crate::cuda::shared::Shared;
@@ -31,8 +31,7 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const A: bool>(
     part: Part,
 ) {
     let in_cluster = N == 1;
-    let rank = if in_cluster { thread::block_rank_in_cluster() } else { 0 };
-    let lane = Lane { row: thread::lane() / 8 + 4 * rank, column: thread::lane() % 8 * 4 };
+    let mut lane = Lane { row: thread::lane() / 8, column: thread::lane() % 8 * 4 };
     let (row, column) = (part.row + lane.row, part.column + lane.column);
     let mut at =
         part.division as usize * task.c_part_stride as usize + row as usize * task.c_stride as usize + column as usize;
@@ -40,9 +39,22 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const A: bool>(
     let mut of_mask = row as usize * task.mask_stride as usize + column as usize;
     let mask_step = 4 * task.mask_stride as usize;
     let mut of_bias = part.bias + 4 * lane.column;
-    let exchanges = n_exchanges::<R>(task, part.column);
-    let mut chunk = 0;
-    while chunk < exchanges {
+    let (first, first_of_mask) = (at, of_mask);
+    let (mut turn, turns, blocks) = turns::<R, N>(task, &part);
+    if in_cluster {
+        // SAFETY: as the caller vouches.
+        unsafe { put_for_cluster(d, part.exchange) };
+    }
+    while turn < turns {
+        let mut chunk = turn;
+        if in_cluster {
+            let row;
+            (chunk, row) = (turn / 4, turn % 4);
+            lane.row = thread::lane() / 8 + 4 * row;
+            at = first + (chunk * COLUMNS) as usize + row as usize * step;
+            of_mask = first_of_mask + (chunk * COLUMNS) as usize + row as usize * mask_step;
+            of_bias = part.bias + 4 * (lane.column + chunk * COLUMNS);
+        }
         // Columns come in quads, and so do those of the last chunk.
         let is_there = column + chunk * COLUMNS < task.n;
         // On their way while the sums are exchanged.
@@ -64,16 +76,10 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const A: bool>(
                 });
             }
         }
-        if in_cluster {
-            meet();
-        } else {
+        if !in_cluster {
             sync_warp(warp::ALL);
-        }
-        // SAFETY: the exchange is the warp's own; all have read what was there.
-        unsafe { put_sums(d, chunk, part.exchange) };
-        if in_cluster {
-            meet();
-        } else {
+            // SAFETY: the exchange is the warp's own; all have read what was there.
+            unsafe { put_sums(d, chunk, part.exchange) };
             sync_warp(warp::ALL);
         }
         let mut bias = [0.0; 4];
@@ -85,7 +91,7 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const A: bool>(
         unroll!(I in [0, 1, 2, 3] {
             if I < N {
                 // SAFETY: as the caller vouches.
-                let sums = unsafe { exchanged(in_cluster, part.exchange, Lane { row: lane.row + 4 * I as u32, ..lane }) };
+                let sums = unsafe { sums_of::<N>(&part, chunk, blocks, Lane { row: lane.row + 4 * I as u32, ..lane }) };
                 unroll!(C in [0, 1, 2, 3] {
                     quads[I % N][C] = sums[C] * task.factor + bias[C];
                 });
@@ -133,7 +139,11 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const A: bool>(
         at += COLUMNS as usize;
         of_mask += COLUMNS as usize;
         of_bias += 4 * COLUMNS;
-        chunk += 1;
+        turn += blocks;
+    }
+    if in_cluster {
+        // Others may still read what this block exchanges.
+        meet();
     }
 }
 

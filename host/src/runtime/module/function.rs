@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use warpplay_gpu::kernel::{Kernel, Load};
 use warpplay_gpu::launch::LaunchShape;
 
-use super::{Loaded, Module, suspects};
+use super::{CudaModule, Loaded, Module, suspects};
 use crate::runtime::context::Context;
 use crate::runtime::device::Device;
 use crate::runtime::driver::{self, Handle, LaunchAttribute, LaunchConfig, function_attribute};
@@ -20,7 +20,7 @@ impl Module {
     /// The module's kernel of this type.
     ///
     /// # Errors
-    /// [`Error::MissingKernel`] if there is no entry of its name. On [`Backend::Simt`](crate::Backend::Simt) the images, if there are any, are searched too, so that a
+    /// [`Error::MissingKernel`] if there is no entry of its name; of a [lazy](Self::lazy) module, [`Error::PtxVersion`] and [`Error::Module`]. On [`Backend::Simt`](crate::Backend::Simt) the images, if there are any, are searched too, so that a
     /// missing kernel fails the same way on every back end.
     pub fn function<K: Kernel>(&self, kernel: K) -> Result<Function<K>> {
         Ok(Function { kernel, entry: Entry::find(&self.inner, K::NAME, K::BOUNDS.max_threads)? })
@@ -130,7 +130,9 @@ impl<K: Kernel> Function<K> {
 /// The part of a [`Function`] that does not depend on the kernel's type, so that it is compiled once rather than for every kernel.
 pub(crate) struct Entry {
     name: &'static str,
-    module: Arc<Loaded>,
+    device: Device,
+    /// Keeps the handle valid.
+    code: Option<Arc<CudaModule>>,
     handle: Handle,
     info: FunctionInfo,
     asked_for_shared: OnceLock<()>,
@@ -141,7 +143,8 @@ impl Entry {
     /// The entry of this name; `max_threads` is the kernel's own bound, 0 for none.
     fn find(module: &Arc<Loaded>, name: &'static str, max_threads: u32) -> Result<Self> {
         let missing = || Error::MissingKernel { kernel: name.to_string(), module: module.set.name.to_string() };
-        let (handle, info) = match &module.cuda {
+        let code = module.code_of(name)?;
+        let (handle, info) = match &code {
             Some(loaded) => {
                 loaded.context.enter()?;
                 // A name with a zero byte is no entry's.
@@ -154,16 +157,12 @@ impl Entry {
                     _ => return Err(loaded.context.failure("cuModuleGetFunction", Some(name.to_string()))),
                 }
             }
-            None => {
-                if !module.may_have(name)? {
-                    return Err(missing());
-                }
-                (Handle::NULL, FunctionInfo::on_the_cpu(max_threads))
-            }
+            None => (Handle::NULL, FunctionInfo::on_the_cpu(max_threads)),
         };
         Ok(Self {
             name,
-            module: Arc::clone(module),
+            device: module.device.clone(),
+            code,
             handle,
             info,
             asked_for_shared: OnceLock::new(),
@@ -177,12 +176,12 @@ impl Entry {
     }
 
     pub(crate) fn device(&self) -> &Device {
-        &self.module.device
+        &self.device
     }
 
     fn occupancy(&self, shape: &LaunchShape) -> Result<u32> {
         self.check_limits(shape)?;
-        let Some(context) = self.module.device.context() else {
+        let Some(context) = self.device.context() else {
             return Ok(1);
         };
         context.enter()?;
@@ -192,7 +191,7 @@ impl Entry {
 
     fn max_active_clusters(&self, shape: &LaunchShape) -> Result<u32> {
         self.check_limits(shape)?;
-        let Some(context) = self.module.device.context() else {
+        let Some(context) = self.device.context() else {
             return Ok(1);
         };
         context.enter()?;
@@ -206,13 +205,14 @@ impl Entry {
         Ok(clusters.max(0) as u32)
     }
 
-    pub(crate) fn loaded(&self) -> &Arc<Loaded> {
-        &self.module
+    /// What a graph keeps as long as it may launch the kernel.
+    pub(crate) fn code(&self) -> Option<&Arc<CudaModule>> {
+        self.code.as_ref()
     }
 
     /// Checks the shape against the device's limits and the kernel's.
     pub(crate) fn check_limits(&self, shape: &LaunchShape) -> Result<()> {
-        self.module.device.limits().check(self.name, shape, self.info.max_threads, self.info.static_shared_bytes)
+        self.device.limits().check(self.name, shape, self.info.max_threads, self.info.static_shared_bytes)
     }
 
     fn blocks_per_multiprocessor(&self, context: &Context, shape: &LaunchShape) -> Result<u32> {
@@ -280,7 +280,7 @@ impl Entry {
         let [gx, gy, gz] = shape.grid;
         let [bx, by, bz] = shape.block;
         let parameters = addresses.as_mut_ptr();
-        let overlapping = shape.overlapping && self.module.cuda.as_ref().is_some_and(|module| module.overlaps);
+        let overlapping = shape.overlapping && self.code.as_ref().is_some_and(|module| module.overlaps);
         let (call, code) = if shape.cluster > 1 || overlapping {
             let mut attributes = Vec::new();
             if shape.cluster > 1 {

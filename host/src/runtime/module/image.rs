@@ -44,6 +44,40 @@ pub(super) fn has_entry(ptx: &str, name: &str) -> bool {
     })
 }
 
+/// The text without all entries but the one of this name, or `None` if that is not there.
+pub(super) fn with_entry_alone(ptx: &str, name: &str) -> Option<String> {
+    let mut text = String::with_capacity(ptx.len() / 8);
+    let mut found = false;
+    // Inside an entry: whether it stays, how many braces are open, and whether its first one has come.
+    let mut entry: Option<(bool, usize, bool)> = None;
+    for line in ptx.split_inclusive('\n') {
+        let code = line.split("//").next().unwrap_or_default();
+        if entry.is_none() && code.contains(".entry") {
+            let stays = has_entry(code, name);
+            found |= stays;
+            entry = Some((stays, 0, false));
+        }
+        let Some((stays, open, begun)) = &mut entry else {
+            text.push_str(line);
+            continue;
+        };
+        if *stays {
+            text.push_str(line);
+        }
+        for c in code.chars() {
+            match c {
+                '{' => (*open, *begun) = (*open + 1, true),
+                '}' => *open = open.saturating_sub(1),
+                _ => {}
+            }
+        }
+        if *begun && *open == 0 {
+            entry = None;
+        }
+    }
+    found.then_some(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,6 +110,41 @@ mod tests {
             ["sm_75", "sm_80", "sm_90", "sm_90a", "other"].map(|arch| can_overlap(&image(arch))),
             [false, false, true, true, false]
         );
+    }
+
+    #[test]
+    fn an_entry_keeps_what_lies_around_the_others() {
+        const TEXT: &str = "\
+.version 8.1
+.global .b8 table[4];
+.visible .entry first(
+\t.param .u64 first_param_0
+)
+.maxntid 64
+{
+\t{ // callseq 0, 0 {
+\tst.v2.u32 [%rd1], {%r1, %r2};
+}
+\tret;
+}
+.func help()
+{
+\tret;
+}
+.entry first_too() { ret; }
+.visible .entry last()
+{
+\tret;
+}
+";
+        let head = ".version 8.1\n.global .b8 table[4];\n";
+        let help = ".func help()\n{\n\tret;\n}\n";
+        let last = ".visible .entry last()\n{\n\tret;\n}\n";
+        assert_eq!(with_entry_alone(TEXT, "last"), Some(format!("{head}{help}{last}")));
+        assert_eq!(with_entry_alone(TEXT, "first_too"), Some(format!("{head}{help}.entry first_too() {{ ret; }}\n")));
+        let first = &TEXT[head.len()..TEXT.find(".func").unwrap()];
+        assert_eq!(with_entry_alone(TEXT, "first").as_deref(), Some(&*format!("{head}{first}{help}")));
+        assert_eq!(with_entry_alone(TEXT, "help"), None);
     }
 
     #[test]

@@ -315,7 +315,7 @@ impl Stream {
                 add_name(&mut recording.kernels, entry.name());
                 recording.n_launches += 1;
                 recording.kept.extend(kept);
-                recording.modules.push(Arc::clone(entry.loaded()));
+                recording.modules.extend(entry.code().cloned());
                 recording.operations.extend(operation);
             }
             _ => add_name(&mut state.queued, entry.name()),

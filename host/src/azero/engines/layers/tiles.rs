@@ -71,7 +71,7 @@ impl Tiles {
                 _ => features,
             };
             let shape = shape_of(network, format, conv, cells);
-            let cores = TILES.map(|tile| Core::new(&kernels, shape, Some(tile)));
+            let cores = TILES.map(|tile| Core::new(&kernels, shape, Some(tile), Some(1)));
             let cores = cores.into_iter().collect::<Result<Vec<_>>>()?;
             // Two numbers a word.
             let maps = |core: &Core| stream.upload(&core.maps((input, 0), (parameters, 2 * conv.weights))?);
@@ -88,7 +88,7 @@ impl Tiles {
     pub fn run(&self, stream: &Stream, number: usize, cells: usize, layer: Layer<'_>) -> Result<()> {
         let Prepared { cores, maps } = &self.convs[number];
         let m = cells as u32;
-        let tile = self.kernels.fastest(&Shape { m, ..cores[0].shape });
+        let tile = self.kernels.fastest(&Shape { m, ..cores[0].shape }, 1);
         let at = TILES.iter().position(|&known| known == tile).unwrap_or(0);
         let Layer { input, weights, bias, residual, output } = layer;
         let views = Views {

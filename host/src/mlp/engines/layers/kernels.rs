@@ -5,8 +5,8 @@ use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
 use warpplay_gpu::mlp::layers::{self, activate, clip, control, dropout, loss};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
+use warpplay_gpu::tile::softmax::CLUSTER;
 use warpplay_gpu::tile::softmax::n_losses;
-use warpplay_gpu::tile::task::CLUSTER;
 
 use super::numbers::{Numbers, Outputs};
 use super::plan::{LayerPlan, Plan};

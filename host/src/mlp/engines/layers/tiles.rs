@@ -37,7 +37,7 @@ struct Prepared {
 
 impl Prepared {
     fn new(stream: &Stream, kernels: &Kernels, shape: Shape, a: Operand<'_>, b: Operand<'_>) -> Result<Self> {
-        let core = Core::new(kernels, shape, None)?;
+        let core = Core::new(kernels, shape, None, None)?;
         let maps = maps_of(stream, &core, a, b)?;
         Ok(Self { core, maps })
     }

@@ -89,7 +89,7 @@ struct Prepared {
 
 impl Prepared {
     fn new(stream: &Stream, kernels: &Kernels, shape: Shape, a: &Buffer<u16>, b: &Buffer<u16>) -> Result<Self> {
-        let core = Core::new(kernels, shape, None)?;
+        let core = Core::new(kernels, shape, None, None)?;
         core.expect_operands(a, b)?;
         let maps = stream.upload(&core.maps((a, 0), (b, 0))?)?;
         Ok(Self { core, maps })
