@@ -39,10 +39,10 @@ macro_rules! softmaxes {
 softmaxes! {
     /// bfloat16, tiles of 64 × 64.
     tile_wgmma_bf16_64_single_b_softmax, Bf16, ALONE;
-    /// bfloat16, tiles of 64 × 64, whose depth four blocks share.
+    /// bfloat16, tiles of 64 × 64, whose depth blocks share.
     tile_wgmma_bf16_64_shared_b_softmax, Bf16, SHARED;
     /// Half precision, tiles of 64 × 64.
     tile_wgmma_f16_64_single_b_softmax, F16, ALONE;
-    /// Half precision, tiles of 64 × 64, whose depth four blocks share.
+    /// Half precision, tiles of 64 × 64, whose depth blocks share.
     tile_wgmma_f16_64_shared_b_softmax, F16, SHARED;
 }

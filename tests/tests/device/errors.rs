@@ -301,12 +301,14 @@ const STRANGER: PtxSet = PtxSet {
 #[test]
 fn a_kernel_that_the_ptx_lacks_is_named_with_its_module() {
     for_each_device(|device| {
-        let error = Module::load(device, &STRANGER)?.function(test_trap).expect_err("not in there");
-        assert!(matches!(error, Error::MissingKernel { .. }));
-        assert_eq!(
-            error.to_string(),
-            "module stranger has no kernel test_trap: build the module from the sources of this program, with the features that the kernel needs"
-        );
+        for module in [Module::load(device, &STRANGER)?, Module::lazy(device, &STRANGER)?] {
+            let error = module.function(test_trap).expect_err("not in there");
+            assert!(matches!(error, Error::MissingKernel { .. }));
+            assert_eq!(
+                error.to_string(),
+                "module stranger has no kernel test_trap: build the module from the sources of this program, with the features that the kernel needs"
+            );
+        }
         Ok(())
     });
 }
@@ -314,10 +316,9 @@ fn a_kernel_that_the_ptx_lacks_is_named_with_its_module() {
 #[test]
 fn a_module_without_ptx_says_why_on_a_gpu() {
     let Some(device) = gpu() else { return };
-    assert_eq!(
-        text(Module::load(&device, &NO_PTX)),
-        "module beyond has no PTX: no device compiler was found: install one"
-    );
+    for module in [Module::load(&device, &NO_PTX), Module::lazy(&device, &NO_PTX)] {
+        assert_eq!(text(module), "module beyond has no PTX: no device compiler was found: install one");
+    }
     assert!(text(Search::<Fits>::builder().build(&device)).starts_with("module beyond has no PTX: "));
 }
 

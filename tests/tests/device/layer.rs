@@ -226,6 +226,32 @@ fn a_set_is_loaded_as_often_as_one_likes() {
     });
 }
 
+/// Kernels that are compiled one at a time, beside each other and beside the whole set.
+#[test]
+fn a_set_is_loaded_kernel_by_kernel() {
+    for_each_device(|device| {
+        let lazy =
+            || Ok::<_, warpplay::Error>(Bench { stream: device.stream()?, module: Module::lazy(device, &ptx::LAYER)? });
+        let mark = |bench: &Bench| -> Checked {
+            let mut marks = bench.stream.upload(&[5u32, 0, 7])?;
+            bench.launch(test_mark_below, LaunchShape::new(1, 32), (&mut marks, 2))?;
+            assert_eq!(bench.stream.read(&marks)?, [6, 1001, 7]);
+            Ok(())
+        };
+        let (first, second) = (lazy()?, lazy()?);
+        mark(&first)?;
+        // A kernel outlives its module.
+        let kept = first.module.function(test_clock)?;
+        drop(first);
+        let mut out = second.stream.alloc::<[u64; 2]>(1)?;
+        // SAFETY: a pair of numbers for the one thread.
+        unsafe { second.stream.launch(&kept, LaunchShape::new(1, 1), (&mut out,))? };
+        assert_ne!(second.stream.read(&out)?[0], [0; 2]);
+        mark(&second)?;
+        mark(&Bench::new(device, &ptx::LAYER)?)
+    });
+}
+
 #[test]
 fn the_clock_does_not_go_backwards() {
     each_bench(|bench| {
