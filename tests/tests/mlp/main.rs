@@ -14,6 +14,7 @@ mod layer_norm;
 mod layers;
 mod memory;
 mod old_files;
+mod pool;
 mod reference;
 mod regression;
 mod scales;
