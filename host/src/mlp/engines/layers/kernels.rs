@@ -431,9 +431,10 @@ impl Kernels {
         let Some(Activate { sums, slopes, outputs: Written { single, short }, n_units, line, of }) = activate else {
             return Ok(());
         };
-        // SAFETY: there are lines for as many samples as are taken at once; derivatives, where they are kept, are as long as the sums of a batch.
+        let n_kept = if slopes.is_none() { 0 } else { n };
+        // SAFETY: there are lines for as many samples as are taken at once.
         unsafe {
-            let arguments = (sums, slopes, single, short, n, n_units, line, of);
+            let arguments = (sums, slopes, single, short, n, n_units, line, of, n_kept);
             stream.run_unchecked(&self.set.mlp_layers_activate, arguments)
         }
     }
@@ -449,9 +450,10 @@ impl Kernels {
     ) -> Result<()> {
         let Some(Normalise { sums, normalised, inverses, n_units }) = normalise else { return Ok(()) };
         let of_norm = parameters.view().split_at(layer.parameters + layer.gains()).1;
-        // SAFETY: one stream keeps the order of the launches; what is kept has room for a batch.
+        let n_kept = if normalised.is_none() { 0 } else { n };
+        // SAFETY: one stream keeps the order of the launches.
         unsafe {
-            let arguments = (sums, of_norm, normalised, inverses, n, n_units);
+            let arguments = (sums, of_norm, normalised, inverses, n, n_units, n_kept);
             stream.run_unchecked(&self.set.mlp_layers_layer_norm, arguments)
         }
     }
@@ -493,9 +495,10 @@ impl Kernels {
         };
         let (key, step) = (train.mask_keys.view().split_at(number).1, train.control.view());
         let (threshold, scale) = (dropout::threshold(train.dropout), dropout::scale(train.dropout));
-        // SAFETY: one stream keeps the order of the launches; there are lines for a batch, and as many derivatives as sums of one.
+        let n_kept = if slopes.is_none() { 0 } else { train.batch };
+        // SAFETY: one stream keeps the order of the launches; there are lines for a batch.
         unsafe {
-            let arguments = (single, short, slopes, key, step, train.batch, n_units, line, threshold, scale);
+            let arguments = (single, short, slopes, key, step, train.batch, n_units, line, threshold, scale, n_kept);
             stream.run_unchecked(&self.set.mlp_layers_dropout, arguments)
         }
     }
