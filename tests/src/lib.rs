@@ -41,6 +41,7 @@
 //! | `mlp/memory.rs` | a network that does not fit is not refused before anything is allocated |
 //! | `mlp/short_formats.rs` | training in tf32 or bf16 leaves its bounds on real batches |
 //! | `mlp/smoothing.rs` | training with smoothed labels differs from the plain program, evaluations are smoothed too, or what is resumed is not |
+//! | `mlp/pool.rs` | a maximum of 2 × 2 pixels drops what is no number, or its gradient goes to another pixel |
 //! | `mlp/features.rs` | training on features in f32 differs from the plain program, is not resumed, or a wrong set, file or scaling of them is accepted |
 //! | `mlp/regression.rs` | gradients of a regression's losses are wrong, an engine differs from the plain program, a function is not learnt at the rate of theory, or wrong targets are accepted |
 //! | `mlp/activations.rs` | training with another activation than the rectifier differs from the plain program, or from PyTorch's formulas, or a file forgets it |
@@ -151,6 +152,8 @@ pub mod npy;
 pub mod programs;
 pub mod random;
 pub mod resident;
+#[cfg(feature = "mlp")]
+pub mod rounding;
 #[cfg(unix)]
 pub mod running;
 #[cfg(feature = "papers")]

@@ -259,12 +259,17 @@ pub fn in_double(network: &Network) -> reference::Network<f64> {
         }
     };
     let layers = network.layers().iter().enumerate().map(layer).collect();
-    reference::Network::new(layers).with_activation(match network.activation() {
+    reference::Network::new(layers).with_activation(in_reference(network.activation()))
+}
+
+/// The reference's name of an activation.
+pub fn in_reference(activation: Activation) -> reference::Activation {
+    match activation {
         Activation::Relu => reference::Activation::Relu,
         Activation::Tanh => reference::Activation::Tanh,
         Activation::Sigmoid => reference::Activation::Sigmoid,
         Activation::Gelu => reference::Activation::Gelu,
-    })
+    }
 }
 
 /// Weights and biases, layer by layer, then gains and shifts.

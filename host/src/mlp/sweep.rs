@@ -93,6 +93,7 @@ impl SweepBuilder {
         let setup = self.setup();
         if let Some(test) = &self.test {
             test.expect_for(&setup.sizes, self.options.loss, setup.features)?;
+            test.expect_precision(self.options.precision)?;
         }
         let engine = dispatch::choose(device, &setup)?;
         let memory = self.memory_needed(device)?;

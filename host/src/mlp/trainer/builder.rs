@@ -90,7 +90,7 @@ impl TrainerBuilder {
     /// Checks the options against the data.
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is not allowed, or not with this data; [`Error::Shape`] for too many pixels or classes.
+    /// [`Error::Option`] for an option that is not allowed, or not with this data; [`Error::Shape`] for too many inputs or outputs, or features beyond the precision.
     pub fn check(&self) -> Result<()> {
         self.check_with(&self.merged())
     }
@@ -114,9 +114,12 @@ impl TrainerBuilder {
         }
         keep.check()?;
         train.expect_loss(options.loss)?;
+        train.expect_precision(options.precision)?;
         if train.n_inputs() > MAX_WIDTH || train.n_classes() > MAX_CLASSES {
-            let got = format!("{} pixels, {} classes", train.n_inputs(), train.n_classes());
-            let expected = format!("at most {MAX_WIDTH} pixels, {MAX_CLASSES} classes");
+            let inputs = if train.features().is_some() { "features" } else { "pixels" };
+            let outputs = if train.targets().is_some() { "targets" } else { "classes" };
+            let got = format!("{} {inputs}, {} {outputs}", train.n_inputs(), train.n_classes());
+            let expected = format!("at most {MAX_WIDTH} {inputs}, {MAX_CLASSES} {outputs}");
             return Err(Error::shape(train.source(), expected, got));
         }
         match (options.held_out, validation, options.early_stopping) {
@@ -161,6 +164,7 @@ impl TrainerBuilder {
         let sizes = setup.sizes.clone();
         for set in [&self.test, &validation].into_iter().flatten() {
             set.expect_for(&sizes, options.loss, setup.features)?;
+            set.expect_precision(options.precision)?;
         }
         let memory = dispatch::memory_needed(device, &setup, &self.others(validation.as_ref()))?;
         let Self { test, network, resume, keep, .. } = self;
