@@ -47,6 +47,7 @@
 //! | `mlp/activations.rs` | training with another activation than the rectifier differs from the plain program, or from PyTorch's formulas, or a file forgets it |
 //! | `mlp/dropout.rs` | training with dropout differs from the plain program, does not go on where it stopped with the same units, or evaluations drop units |
 //! | `mlp/layer_norm.rs` | training with layer norm differs from the plain program, or from PyTorch's formula, does not go on where it stopped, or a file loses gains and shifts |
+//! | `mlp/batch_norm.rs` | training with batch norm differs from the plain program, or from PyTorch's formula, has other bits a second time, does not go on where it stopped, or a file loses running moments |
 //! | `mlp/clipping.rs` | training with clipped gradients differs from the plain program, does not go on where it stopped, or goes on behind a norm that is no number |
 //! | `mlp/conv.rs` | gradients of the plain network of convolutions are not those of differences, those of kernels are not the plain ones, a second training has other bits, a file is not read or a wrong one is, a training that diverged is not restored, or MNIST is not learnt to 99 % |
 //! | `mlp/files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |

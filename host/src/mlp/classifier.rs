@@ -69,7 +69,7 @@ pub struct ClassifierBuilder {
 }
 
 impl ClassifierBuilder {
-    /// All options at once. Only `loss` (of evaluations), `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden`, `activation` and `layer_norm` are taken from the network; options of training have no
+    /// All options at once. Only `loss` (of evaluations), `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden`, `activation`, `layer_norm` and `batch_norm` are taken from the network; options of training have no
     /// effect but must be valid.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -112,7 +112,8 @@ impl ClassifierBuilder {
         let sizes = self.network.sizes();
         let (hidden, activation) = (sizes[1..sizes.len() - 1].to_vec(), self.network.activation());
         let layer_norm = !self.network.layer_norms().is_empty();
-        let options = Options { hidden, activation, layer_norm, ..self.options.clone() };
+        let batch_norm = !self.network.batch_norms().is_empty();
+        let options = Options { hidden, activation, layer_norm, batch_norm, ..self.options.clone() };
         options.check()?;
         Ok(Setup { options, sizes, features: self.features, train: None })
     }

@@ -1,6 +1,7 @@
 //! The tests of `mlp`, a module for each subject.
 
 mod activations;
+mod batch_norm;
 mod cli;
 mod cli_data;
 mod clipping;

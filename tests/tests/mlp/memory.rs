@@ -69,6 +69,7 @@ fn large_perceptrons_with_norms_dropout_losses_and_features_are_refused() {
     for (options, set) in [
         (changed(|options| options.dropout = 0.5), images(1000, 1, 2, 2)),
         (changed(|options| options.layer_norm = true), images(1000, 1, 2, 2)),
+        (changed(|options| options.batch_norm = true), images(1000, 1, 2, 2)),
         (changed(|options| options.loss = Loss::Huber), numbers(true)),
         (changed(|_| ()), numbers(false)),
     ] {
@@ -97,6 +98,9 @@ fn memory_has_what_the_options_take() {
     assert_eq!(needed(&images, |options| options.dropout = 0.5), plain + 2 * 8);
     let kept = 4 * 10 * (12 + 1 + 8 + 1) + 4 * 2 * (12 + 8);
     assert!(needed(&images, |options| options.layer_norm = true) >= plain + kept);
+    // A factor of each unit in place of one of each row, and running moments with their copy.
+    let kept = 4 * (10 + 1) * (12 + 8) + 4 * 2 * (12 + 8) + 4 * 2 * 2 * (12 + 8);
+    assert!(needed(&images, |options| options.batch_norm = true) >= plain + kept);
     let with_features = needed(&numbers(false), |_| ());
     assert!(with_features > plain);
     let with_targets = needed(&numbers(true), |options| options.loss = Loss::Huber);

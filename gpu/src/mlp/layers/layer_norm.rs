@@ -42,7 +42,7 @@ fn own_row(n_rows: u32, n_units: u32) -> (u32, u32) {
 
 /// A quad, with 0 beyond the last unit.
 #[inline(always)]
-fn of_units(mut quad: [f32; 4], unit: u32, n_units: u32) -> [f32; 4] {
+pub(super) fn of_units(mut quad: [f32; 4], unit: u32, n_units: u32) -> [f32; 4] {
     unroll!(J in [1, 2, 3] {
         if unit + J as u32 >= n_units {
             quad[J] = 0.0;

@@ -51,7 +51,7 @@ impl TrainerBuilder {
 
     setters! {
         noted in given;
-        hidden: Vec<u32>, activation: Activation, layer_norm: bool, dropout: f32, loss: Loss, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64,
+        hidden: Vec<u32>, activation: Activation, layer_norm: bool, batch_norm: bool, dropout: f32, loss: Loss, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64,
         reduction: Reduction, init: Init, seed: u64, precision: Precision, engine: Engine, stream: Residence, held_out: u32,
         early_stopping: Option<EarlyStopping>, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
     }
@@ -68,7 +68,7 @@ impl TrainerBuilder {
         self
     }
 
-    /// Initial weights, in place of drawn ones; of a network with the activation that is trained, and layer norms exactly if they are.
+    /// Initial weights, in place of drawn ones; of a network with the activation that is trained, and layer norms or batch norms exactly if they are.
     pub fn network(mut self, network: Network) -> Self {
         self.network = Some(network);
         self
@@ -136,6 +136,12 @@ impl TrainerBuilder {
             Some(n @ 1..) if options.batch as usize > n => {
                 Err(Error::option("batch", options.batch, format!("at most the {n} training samples")))
             }
+            // A single sample has no variance.
+            Some(n @ 1..) if options.batch_norm && (options.batch == 1 || n % options.batch as usize == 1) => {
+                let allowed =
+                    format!("batches of at least two of the {n} training samples, the last too, with batch_norm");
+                Err(Error::option("batch", options.batch, allowed))
+            }
             _ => Ok(()),
         }
     }
@@ -180,11 +186,16 @@ impl TrainerBuilder {
             return Err(Error::option("activation", options.activation, allowed));
         }
         if let Some(network) = &network
-            && network.layer_norms().is_empty() == options.layer_norm
             && !options.hidden.is_empty()
         {
-            let allowed = format!("{}, as the given network has", !options.layer_norm);
-            return Err(Error::option("layer_norm", options.layer_norm, allowed));
+            for (name, asked, is_without) in [
+                ("layer_norm", options.layer_norm, network.layer_norms().is_empty()),
+                ("batch_norm", options.batch_norm, network.batch_norms().is_empty()),
+            ] {
+                if asked == is_without {
+                    return Err(Error::option(name, asked, format!("{}, as the given network has", !asked)));
+                }
+            }
         }
         let data_checksum = train.checksum();
         device.expect_memory(&memory)?;
@@ -209,6 +220,7 @@ impl TrainerBuilder {
                 let network = match network {
                     Some(network) => network,
                     None if options.layer_norm => drawn()?.with_layer_norm(),
+                    None if options.batch_norm => drawn()?.with_batch_norm(),
                     None => drawn()?,
                 };
                 engine.set_state(&network.to_state())?;
@@ -245,10 +257,11 @@ fn setup(options: Options, train: &Arc<Dataset>) -> Setup {
 }
 
 /// Names of all options.
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 25] = [
     "hidden",
     "activation",
     "layer_norm",
+    "batch_norm",
     "dropout",
     "loss",
     "batch",
