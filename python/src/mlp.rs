@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::mlp::{
-    Activation, Classifier as LibraryClassifier, Dataset, Layer, LayerNorm, Loss, Network as LibraryNetwork,
+    Activation, BatchNorm, Classifier as LibraryClassifier, Dataset, Layer, LayerNorm, Loss, Network as LibraryNetwork,
     OnnxFormat, Options, Prediction, Trainer as LibraryTrainer, WeightLayout,
 };
 use warpplay::{Backend, Buffer, Device, Stream};
@@ -24,6 +24,7 @@ use crate::work::{self, Shared};
 ///   copied in any memory layout, so `linear.weight.detach().T` can be passed as weights.
 /// * `activation="relu"`: `relu`, `tanh`, `sigmoid` or `gelu`, as PyTorch's modules of these names.
 /// * `layer_norms=[]`: a pair of gain and shift, `[out]` each, for each layer but the last, if there is a layer norm before each activation: `weight` and `bias` of PyTorch's `LayerNorm`.
+/// * `batch_norms=[]`: gain, shift, running mean and running variance, `[out]` each, for each layer but the last, if there is a batch norm there instead: `weight`, `bias`, `running_mean` and `running_var` of PyTorch's `BatchNorm1d`.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Network {
     network: LibraryNetwork,
@@ -33,12 +34,16 @@ pub struct Network {
 impl Network {
     /// Takes a pair of weights `[in, out]` and bias for each layer.
     #[new]
-    #[pyo3(signature = (layers, *, activation="relu", layer_norms=Vec::new()), text_signature = "(layers, *, activation='relu', layer_norms=[])")]
-    #[allow(clippy::type_complexity, reason = "lists of pairs of arrays")]
+    #[pyo3(
+        signature = (layers, *, activation="relu", layer_norms=Vec::new(), batch_norms=Vec::new()),
+        text_signature = "(layers, *, activation='relu', layer_norms=[], batch_norms=[])"
+    )]
+    #[allow(clippy::type_complexity, reason = "lists of tuples of arrays")]
     fn new(
         layers: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
         activation: &str,
         layer_norms: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
+        batch_norms: Vec<[Bound<'_, PyAny>; 4]>,
     ) -> PyResult<Self> {
         let activation: Activation = activation.parse().map_err(error)?;
         let layers = layers.iter().enumerate().map(|(at, (weights, bias))| {
@@ -55,6 +60,30 @@ impl Network {
             Ok(LayerNorm { gain: gain.values, shift: shift.values })
         });
         let network = network.with_layer_norms(norms.collect::<PyResult<_>>()?).map_err(error)?;
+        if batch_norms.is_empty() {
+            return Ok(Self { network: network.with_activation(activation) });
+        }
+        if !layer_norms.is_empty() {
+            return Err(error(warpplay::Error::Option {
+                name: "batch_norms",
+                value: batch_norms.len().to_string(),
+                allowed: "none with layer_norms".into(),
+            }));
+        }
+        let norms = batch_norms.iter().enumerate().map(|(at, of)| {
+            let take = |what: &str, values: &Bound<'_, PyAny>| -> PyResult<Vec<f32>> {
+                let values: Copied<f32, 1> = copy_of(&format!("{what} of layer {}", at + 1), values, None)?;
+                Ok(values.values)
+            };
+            let [gain, shift, mean, variance] = of;
+            Ok(BatchNorm {
+                gain: take("gain", gain)?,
+                shift: take("shift", shift)?,
+                mean: take("mean", mean)?,
+                variance: take("variance", variance)?,
+            })
+        });
+        let network = network.with_batch_norms(norms.collect::<PyResult<_>>()?).map_err(error)?;
         Ok(Self { network: network.with_activation(activation) })
     }
 
@@ -86,7 +115,7 @@ impl Network {
         self.network.save_onnx(path, &OnnxFormat { image_size, softmax, features }).map_err(error)
     }
 
-    /// For `pickle` and `copy`: layers, activation and layer norms make the network again.
+    /// For `pickle` and `copy`: layers, activation and norms make the network again.
     #[allow(clippy::type_complexity, reason = "a list of pairs of arrays")]
     fn __getnewargs_ex__<'py>(
         &self,
@@ -95,6 +124,7 @@ impl Network {
         let named = PyDict::new(py);
         named.set_item("activation", self.activation())?;
         named.set_item("layer_norms", self.layer_norms(py))?;
+        named.set_item("batch_norms", self.batch_norms(py))?;
         Ok(((self.layers(py)?,), named))
     }
 
@@ -110,6 +140,20 @@ impl Network {
     fn layer_norms<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f32>>)> {
         let arrays = |norm: &LayerNorm| (PyArray1::from_slice(py, &norm.gain), PyArray1::from_slice(py, &norm.shift));
         self.network.layer_norms().iter().map(arrays).collect()
+    }
+
+    /// Gain, shift, running mean and running variance, `[out]` each, of the batch norm behind each layer but the last; empty without.
+    #[getter]
+    #[allow(clippy::type_complexity, reason = "a list of tuples of arrays")]
+    fn batch_norms<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> Vec<(Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f32>>)>
+    {
+        let array = |values: &[f32]| PyArray1::from_slice(py, values);
+        let arrays =
+            |norm: &BatchNorm| (array(&norm.gain), array(&norm.shift), array(&norm.mean), array(&norm.variance));
+        self.network.batch_norms().iter().map(arrays).collect()
     }
 
     /// Weights `[in, out]` and bias `[out]` of each layer.
@@ -216,6 +260,7 @@ fn dataset(
 ///
 /// * `hidden=[256]`: units of each hidden layer. `activation="relu"`: `relu`, `tanh`, `sigmoid` or `gelu` (by the error function) for all of them.
 /// * `layer_norm=False`: whether each hidden layer has a layer norm before its activation, with gain and shift, as PyTorch's `LayerNorm`.
+/// * `batch_norm=False`: whether it has a batch norm there instead, as PyTorch's `BatchNorm1d`; each batch has at least two samples.
 /// * `dropout=0.0`: the probability of each output of a hidden layer to be dropped in a step, as PyTorch's `Dropout`; evaluations drop nothing.
 /// * `loss="cross_entropy"`: `cross_entropy`, or, for a regression, `mse` or `huber` (with delta 1), PyTorch's `MSELoss` and `HuberLoss`: then labels and test labels are targets, float32 `[n]` or `[n, targets]`, to which the
 ///   network's outputs (logits) are compared; reports have losses and no accuracies.

@@ -129,6 +129,23 @@ def test_a_network_has_layer_norms(tmp_path):
         Network(layers, layer_norms=[(np.ones(3, np.float32), np.zeros(3, np.float32))])
 
 
+def test_a_network_has_batch_norms(tmp_path):
+    layers = [(np.array([[0.75, 0.5]], np.float32), np.full(2, 0.5, np.float32)), (np.array([[1], [10]], np.float32), np.zeros(1, np.float32))]
+    norms = [tuple(np.array(values, np.float32) for values in ([2, 0.5], [0.25, -0.5], [0.5, -1], [0.25, 4]))]
+    network = Network(layers, activation="tanh", batch_norms=norms)
+    expected = np.tanh(2 * 0.75 / np.sqrt(0.25 + 1e-5) + 0.25) + 10 * np.tanh(0.5 * 2 / np.sqrt(4 + 1e-5) - 0.5)
+    for pytorch in (False, True):
+        network.save(tmp_path / "net.safetensors", pytorch=pytorch)
+        for kept in (network, pickle.loads(pickle.dumps(network)), copy.deepcopy(network), Network.load(tmp_path / "net.safetensors")):
+            assert all((found == given).all() for found, given in zip(kept.batch_norms[0], norms[0]))
+            assert Classifier(kept, device="cpu").logits(np.array([[[255]]], np.uint8))[0, 0] == pytest.approx(expected, abs=1e-5)
+    assert Network(layers).batch_norms == []
+    with pytest.raises(ValueError, match="gain of layer 1"):
+        Network(layers, batch_norms=[tuple(np.ones(3, np.float32) for _ in range(4))])
+    with pytest.raises(ValueError, match="option batch_norms: 1 is not allowed \\(none with layer_norms\\)"):
+        Network(layers, layer_norms=[norms[0][:2]], batch_norms=norms)
+
+
 def test_units_are_dropped_in_training_alone():
     random = np.random.default_rng(2)
     images, labels = random.integers(0, 256, (64, 4, 4), np.uint8), random.integers(0, 3, 64, np.uint8)

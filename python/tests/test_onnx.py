@@ -95,6 +95,23 @@ def test_the_runtime_has_layer_norms(tmp_path):
     assert np.abs(found - Classifier(network, device="cpu").logits(images)).max() < 10 * 64 * 8 * 2.0**-24
 
 
+def test_the_runtime_has_batch_norms(tmp_path):
+    onnx, runtime = peer("onnx"), peer("onnxruntime")
+    random = np.random.default_rng(6)
+
+    def norm(n):
+        return tuple(values.astype(np.float32) for values in (random.normal(1, 0.2, n), random.normal(0, 0.2, n), random.normal(0, 0.2, n), random.uniform(0.5, 2, n)))
+
+    network = Network(network_of([30, 64, 17, 7], 5).layers, activation="tanh", batch_norms=[norm(64), norm(17)])
+    path = tmp_path / "net.onnx"
+    network.save_onnx(path)
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    images = np.random.default_rng(1).integers(0, 256, (33, 5, 6)).astype(np.uint8)
+    found = runtime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"images": images.reshape(33, -1)})[0]
+    # As above; deviations are not far below 1.
+    assert np.abs(found - Classifier(network, device="cpu").logits(images)).max() < 10 * 64 * 8 * 2.0**-24
+
+
 def test_images_of_another_size_are_refused(tmp_path):
     network = network_of([6, 3], 1)
     with pytest.raises(ValueError, match="option image_size: 2x4 is not allowed \\(rows and columns of 6 pixels"):

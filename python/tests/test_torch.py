@@ -143,6 +143,57 @@ def test_layer_norms_are_pytorchs(optimizer):
         assert np.abs(shift - norm.bias.detach().numpy()).max() < 1e-5
 
 
+@pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
+def test_batch_norms_are_pytorchs(optimizer):
+    """Batches in the order of the set, since each is the whole set; losses are of the batch's moments, and the test set's of running ones."""
+    torch = peer("torch")
+    images, labels = data(64, 4)
+    rate = 0.1 if optimizer == "sgd" else 0.01
+    trainer = Trainer(
+        images,
+        labels,
+        test_images=images,
+        test_labels=labels,
+        device="cpu",
+        precision="f64",
+        hidden=[8, 6],
+        batch_norm=True,
+        batch=64,
+        epochs=5,
+        learning_rate=rate,
+        optimizer=optimizer,
+    )
+    modules = []
+    for module in sequential(torch, trainer.network().layers):
+        modules += [module, torch.nn.BatchNorm1d(module.out_features)] if isinstance(module, torch.nn.Linear) else [module]
+    model = torch.nn.Sequential(*modules[:-1]).double()
+    theirs = {
+        "sgd": lambda of: torch.optim.SGD(of, lr=rate),
+        "adamw": lambda of: torch.optim.AdamW(of, lr=rate, weight_decay=0.0),
+    }[optimizer](model.parameters())
+    losses, tested = [], []
+    targets = torch.from_numpy(labels).long()
+    for _ in range(5):
+        theirs.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(inputs(torch, images).double()), targets)
+        losses.append(loss.item())
+        loss.backward()
+        theirs.step()
+        with torch.no_grad():
+            tested.append(torch.nn.functional.cross_entropy(model.eval()(inputs(torch, images).double()), targets).item())
+        model.train()
+    # As above.
+    epochs = trainer.run()["epochs"]
+    assert [epoch["loss"] for epoch in epochs] == pytest.approx(losses, abs=1e-6)
+    assert [epoch["test_loss"] for epoch in epochs] == pytest.approx(tested, abs=1e-6)
+    norms = [module for module in model if isinstance(module, torch.nn.BatchNorm1d)]
+    assert len(trainer.network().batch_norms) == len(norms) == 2
+    for found, norm in zip(trainer.network().batch_norms, norms):
+        expected = (norm.weight, norm.bias, norm.running_mean, norm.running_var)
+        for values, tensor in zip(found, expected):
+            assert np.abs(values - tensor.detach().numpy()).max() < 1e-5
+
+
 @pytest.mark.parametrize("loss", ["mse", "huber"])
 def test_losses_of_regressions_are_pytorchs(loss):
     torch = peer("torch")

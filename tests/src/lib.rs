@@ -41,11 +41,13 @@
 //! | `mlp/memory.rs` | a network that does not fit is not refused before anything is allocated |
 //! | `mlp/short_formats.rs` | training in tf32 or bf16 leaves its bounds on real batches |
 //! | `mlp/smoothing.rs` | training with smoothed labels differs from the plain program, evaluations are smoothed too, or what is resumed is not |
+//! | `mlp/pool.rs` | a maximum of 2 × 2 pixels drops what is no number, or its gradient goes to another pixel |
 //! | `mlp/features.rs` | training on features in f32 differs from the plain program, is not resumed, or a wrong set, file or scaling of them is accepted |
 //! | `mlp/regression.rs` | gradients of a regression's losses are wrong, an engine differs from the plain program, a function is not learnt at the rate of theory, or wrong targets are accepted |
 //! | `mlp/activations.rs` | training with another activation than the rectifier differs from the plain program, or from PyTorch's formulas, or a file forgets it |
 //! | `mlp/dropout.rs` | training with dropout differs from the plain program, does not go on where it stopped with the same units, or evaluations drop units |
 //! | `mlp/layer_norm.rs` | training with layer norm differs from the plain program, or from PyTorch's formula, does not go on where it stopped, or a file loses gains and shifts |
+//! | `mlp/batch_norm.rs` | training with batch norm differs from the plain program, or from PyTorch's formula, has other bits a second time, does not go on where it stopped, or a file loses running moments |
 //! | `mlp/clipping.rs` | training with clipped gradients differs from the plain program, does not go on where it stopped, or goes on behind a norm that is no number |
 //! | `mlp/conv.rs` | gradients of the plain network of convolutions are not those of differences, those of kernels are not the plain ones, a second training has other bits, a file is not read or a wrong one is, a training that diverged is not restored, or MNIST is not learnt to 99 % |
 //! | `mlp/files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
@@ -151,6 +153,8 @@ pub mod npy;
 pub mod programs;
 pub mod random;
 pub mod resident;
+#[cfg(feature = "mlp")]
+pub mod rounding;
 #[cfg(unix)]
 pub mod running;
 #[cfg(feature = "papers")]

@@ -91,7 +91,7 @@ const SINGLE: f64 = 1.0 / (1 << 23) as f64;
 /// A bound of the worst case says nothing: an error in the weights comes back in the next gradient at several times its size, and after twenty steps of the tests' rates as more than the weights themselves.
 /// So roundings are taken for independent numbers of mean 0 (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 2.8): then programs with as many roundings have errors of one distribution,
 /// whatever the order of their sums. Its scale is found from the plain program in single precision, run with the pixels and the hidden units in several orders, which is the same network with other roundings;
-/// with the pixels alone where units have masks, by dropout, or gains and shifts, by layer norm.
+/// with the pixels alone where units have masks, by dropout, or gains and shifts, by layer norm or batch norm.
 #[derive(Clone, Debug)]
 pub struct Twin {
     losses: Vec<f64>,
@@ -110,9 +110,14 @@ impl Twin {
         let first = Network::initial(&widths(&plain, set), plain.init, plain.seed)
             .expect("widths of a network")
             .with_activation(plain.activation);
-        let first = if plain.layer_norm { first.with_layer_norm() } else { first };
+        let first = match (plain.layer_norm, plain.batch_norm) {
+            (true, _) => first.with_layer_norm(),
+            (false, true) => first.with_batch_norm(),
+            (false, false) => first,
+        };
+        let has_norm = plain.layer_norm || plain.batch_norm;
         let trained = |precision, number| {
-            let renumbered = Renumbered::new(&first, number, plain.dropout == 0.0 && !plain.layer_norm);
+            let renumbered = Renumbered::new(&first, number, plain.dropout == 0.0 && !has_norm);
             let options = Options { precision, ..plain.clone() };
             let builder = Trainer::builder(&renumbered.set(set)).options(options).network(renumbered.network(&first));
             let mut trainer = builder.build(&Device::cpu()).expect("the plain program");
@@ -225,8 +230,11 @@ impl Renumbered {
         };
         let renumbered = Network::new(network.layers().iter().enumerate().map(layer).collect());
         let renumbered = renumbered.expect("the same sizes").with_activation(network.activation());
-        // The units of a network with layer norms stay.
-        renumbered.with_layer_norms(network.layer_norms().to_vec()).expect("the same sizes")
+        // The units of a network with norms stay.
+        if network.batch_norms().is_empty() {
+            return renumbered.with_layer_norms(network.layer_norms().to_vec()).expect("the same sizes");
+        }
+        renumbered.with_batch_norms(network.batch_norms().to_vec()).expect("the same sizes")
     }
 
     /// The values of a renumbered network where they were before.
@@ -259,23 +267,33 @@ pub fn in_double(network: &Network) -> reference::Network<f64> {
         }
     };
     let layers = network.layers().iter().enumerate().map(layer).collect();
-    reference::Network::new(layers).with_activation(match network.activation() {
+    reference::Network::new(layers).with_activation(in_reference(network.activation()))
+}
+
+/// The reference's name of an activation.
+pub fn in_reference(activation: Activation) -> reference::Activation {
+    match activation {
         Activation::Relu => reference::Activation::Relu,
         Activation::Tanh => reference::Activation::Tanh,
         Activation::Sigmoid => reference::Activation::Sigmoid,
         Activation::Gelu => reference::Activation::Gelu,
-    })
+    }
 }
 
-/// Weights and biases, layer by layer, then gains and shifts.
+/// Weights and biases, layer by layer, then what norms have.
 pub fn values(network: &Network) -> Vec<f64> {
     let layers = network.layers().iter().flat_map(|layer| layer.weights.iter().chain(&layer.bias));
     layers.map(|&value| f64::from(value)).chain(values_of_norms(network)).collect()
 }
 
-/// Gains and shifts, layer by layer.
+/// Gains and shifts, layer by layer; of batch norms running means and variances too.
 fn values_of_norms(network: &Network) -> impl Iterator<Item = f64> {
-    network.layer_norms().iter().flat_map(|norm| norm.gain.iter().chain(&norm.shift)).map(|&value| f64::from(value))
+    let layer_norms = network.layer_norms().iter().flat_map(|norm| norm.gain.iter().chain(&norm.shift));
+    let batch_norms = network
+        .batch_norms()
+        .iter()
+        .flat_map(|norm| norm.gain.iter().chain(&norm.shift).chain(&norm.mean).chain(&norm.variance));
+    layer_norms.chain(batch_norms).map(|&value| f64::from(value))
 }
 
 /// Batches of real digits with the steps that an independent program made on them: `README_mlp.md` beside the file.

@@ -42,6 +42,7 @@ use crate::common::flags::named_as_typed;
 
 /// Options of the library whose flag has another name.
 const FLAGS: &[(&str, &str)] = &[
+    ("batch_norm", "batch-norm"),
     ("checkpoint_every", "checkpoint-every"),
     ("clip_norm", "clip-norm"),
     ("early_stopping", "patience"),

@@ -25,6 +25,10 @@ pub struct TrainFlags {
     #[arg(long)]
     pub layer_norm: bool,
 
+    /// Batch norm of each hidden layer before its activation, in place of layer norm
+    #[arg(long, conflicts_with = "layer_norm")]
+    pub batch_norm: bool,
+
     /// Dropout: the probability of each hidden unit to be dropped in a step [default: 0]
     #[arg(long, value_name = "P", allow_negative_numbers = true)]
     pub dropout: Option<f32>,
@@ -173,6 +177,7 @@ impl TrainFlags {
         set(&mut options.hidden, self.hidden.clone().map(|Hidden(units)| units));
         set(&mut options.activation, self.activation);
         options.layer_norm |= self.layer_norm;
+        options.batch_norm |= self.batch_norm;
         set(&mut options.dropout, self.dropout);
         set(&mut options.loss, self.loss);
         set(&mut options.batch, self.batch);

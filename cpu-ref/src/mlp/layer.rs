@@ -9,9 +9,9 @@ pub struct Layer<T> {
     pub weights: Vec<T>,
     /// `b`, `[n_outputs]`.
     pub bias: Vec<T>,
-    /// Gain of the layer norm behind it, `[n_outputs]`; empty without.
+    /// Gain of the layer norm or batch norm behind it, `[n_outputs]`; empty without.
     pub gain: Vec<T>,
-    /// Shift of the layer norm, `[n_outputs]`; empty without.
+    /// Shift of the norm, `[n_outputs]`; empty without.
     pub shift: Vec<T>,
     /// Inputs.
     pub n_inputs: usize,
@@ -20,7 +20,7 @@ pub struct Layer<T> {
 }
 
 impl<T: Real> Layer<T> {
-    /// Whether a layer norm is behind it.
+    /// Whether a layer norm or batch norm is behind it.
     pub fn is_normalised(&self) -> bool {
         !self.gain.is_empty()
     }

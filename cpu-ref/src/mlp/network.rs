@@ -1,13 +1,16 @@
 //! A network, and one batch's way through it and back.
 
+use super::norm::{self, Moments};
 use super::pieces::{self, Product, Reduction};
-use super::{Activation, Dropout, Layer, Program, Real, RegressionLoss, norm};
+use super::{Activation, Dropout, Layer, Program, Real, RegressionLoss};
 
 /// A multilayer perceptron: rectifiers, or another activation, between the layers, softmax and cross-entropy after the last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network<T> {
     layers: Vec<Layer<T>>,
     activation: Activation,
+    /// Of the batch norm behind each hidden layer; empty without.
+    running: Vec<Moments<T>>,
 }
 
 /// Activations and gradients of one batch of `n` samples; layer `l` has `n_l` outputs, the last layer one per class.
@@ -17,10 +20,12 @@ pub struct Pass<T> {
     pub x: Vec<T>,
     /// For each layer, outputs before the activation, `[n, n_l]`. The last are the logits.
     pub z: Vec<Vec<T>>,
-    /// For each layer but the last, its sums with mean 0 and variance 1, `[n, n_l]`; empty without layer norm.
+    /// For each layer but the last, its sums with mean 0 and variance 1, `[n, n_l]`; empty without layer norm and batch norm.
     pub x_norm: Vec<Vec<T>>,
-    /// For each layer but the last, what is activated, `[n, n_l]`: the layer norm's result. Empty without.
+    /// For each layer but the last, what is activated, `[n, n_l]`: the norm's result. Empty without.
     pub y: Vec<Vec<T>>,
+    /// For each layer but the last, the moments of the batch that a batch norm in training has taken; empty otherwise.
+    pub moments: Vec<Moments<T>>,
     /// For each layer but the last, outputs after the activation and its mask, `[n, n_l]`.
     pub h: Vec<Vec<T>>,
     /// For each layer but the last, what its outputs were multiplied with, `[n, n_l]`; empty without dropout.
@@ -35,6 +40,15 @@ pub struct Pass<T> {
     pub gradients: Vec<Layer<T>>,
 }
 
+/// What a forward pass is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Mode {
+    /// Batch norms take their running moments, and nothing is dropped.
+    Evaluation,
+    /// Batch norms take those of the batch, and units are dropped as in the update of this number.
+    Training(Option<(Dropout, u64)>),
+}
+
 impl<T: Real> Pass<T> {
     /// Sum of the losses, added in double precision in the order of the samples.
     pub fn loss_sum(&self) -> f64 {
@@ -46,7 +60,7 @@ impl<T: Real> Network<T> {
     /// A network of these layers, with rectifiers.
     ///
     /// # Panics
-    /// If there is none, if a tensor's length differs from its layer's size, if a layer's inputs differ from the outputs of the previous layer, or if some but not all hidden layers, or the last, have a layer norm.
+    /// If there is none, if a tensor's length differs from its layer's size, if a layer's inputs differ from the outputs of the previous layer, or if some but not all hidden layers, or the last, have a gain and a shift.
     pub fn new(layers: Vec<Layer<T>>) -> Self {
         assert!(!layers.is_empty(), "a network has at least one layer");
         for layer in &layers {
@@ -63,12 +77,34 @@ impl<T: Real> Network<T> {
             let n_norms = hidden.iter().filter(|layer| layer.is_normalised()).count();
             assert!(n_norms == 0 || n_norms == hidden.len(), "layer norm behind all hidden layers, or none");
         }
-        Self { layers, activation: Activation::default() }
+        Self { layers, activation: Activation::default(), running: Vec::new() }
     }
 
     /// The same layers with another activation.
     pub fn with_activation(self, activation: Activation) -> Self {
         Self { activation, ..self }
+    }
+
+    /// The same layers with batch norm behind the hidden ones: gains 1, shifts 0, running means 0 and variances 1.
+    pub fn with_batch_norm(self) -> Self {
+        let mut normalised = self.with_layer_norm();
+        let hidden = &normalised.layers[..normalised.layers.len() - 1];
+        let of = |layer: &Layer<T>| Moments {
+            mean: vec![T::zero(); layer.n_outputs],
+            variance: vec![T::one(); layer.n_outputs],
+        };
+        normalised.running = hidden.iter().map(of).collect();
+        normalised
+    }
+
+    /// Running moments of the batch norm behind each hidden layer; empty without batch norm.
+    pub fn running(&self) -> &[Moments<T>] {
+        &self.running
+    }
+
+    /// The running moments; their shapes must not change.
+    pub fn running_mut(&mut self) -> &mut [Moments<T>] {
+        &mut self.running
     }
 
     /// The same layers with layer norm behind the hidden ones: gains 1 and shifts 0.
@@ -78,6 +114,7 @@ impl<T: Real> Network<T> {
                 (layer.gain, layer.shift) = (vec![T::one(); layer.n_outputs], vec![T::zero(); layer.n_outputs]);
             }
         }
+        self.running.clear();
         self
     }
 
@@ -106,7 +143,7 @@ impl<T: Real> Network<T> {
         self.layers[self.layers.len() - 1].n_outputs
     }
 
-    /// Whether there is a layer norm behind each hidden layer.
+    /// Whether there is a layer norm or batch norm behind each hidden layer.
     fn is_normalised(&self) -> bool {
         self.layers[0].is_normalised()
     }
@@ -116,18 +153,22 @@ impl<T: Real> Network<T> {
     /// # Panics
     /// If the pixels are not those of whole images.
     pub fn forward<P: Program>(&self, pixels: &[u8], pass: &mut Pass<T>) {
-        self.forward_dropped::<P>(pixels, None, pass);
+        self.scale::<P>(pixels, pass);
+        self.layers_from_x::<P>(Mode::Evaluation, pass);
     }
 
-    /// The same with units dropped as in an update of this number, from 0: fills `masks` too, which the backward pass applies.
+    /// The same in training: batch norms take the moments of the batch, and fill `moments`; units are dropped as in an update of this number, from 0, which fills `masks`. The backward pass applies both.
     ///
     /// # Panics
     /// As [`Network::forward`].
     pub fn forward_dropped<P: Program>(&self, pixels: &[u8], dropout: Option<(Dropout, u64)>, pass: &mut Pass<T>) {
-        let n_inputs = self.n_inputs();
+        self.scale::<P>(pixels, pass);
+        self.layers_from_x::<P>(Mode::Training(dropout), pass);
+    }
+
+    fn scale<P: Program>(&self, pixels: &[u8], pass: &mut Pass<T>) {
         pass.x.resize(pixels.len(), T::zero());
-        P::panels(&mut pass.x, n_inputs, |at, x| pieces::scale_pixels(&pixels[at..at + x.len()], x));
-        self.layers_from_x::<P>(dropout, pass);
+        P::panels(&mut pass.x, self.n_inputs(), |at, x| pieces::scale_pixels(&pixels[at..at + x.len()], x));
     }
 
     /// [`forward`](Network::forward) from the pass's `x` `[n, n_inputs]`, for inputs that are not pixels.
@@ -135,10 +176,14 @@ impl<T: Real> Network<T> {
     /// # Panics
     /// If the inputs are not those of whole samples.
     pub fn forward_from_x<P: Program>(&self, pass: &mut Pass<T>) {
-        self.layers_from_x::<P>(None, pass);
+        self.layers_from_x::<P>(Mode::Evaluation, pass);
     }
 
-    pub(super) fn layers_from_x<P: Program>(&self, dropout: Option<(Dropout, u64)>, pass: &mut Pass<T>) {
+    pub(super) fn layers_from_x<P: Program>(&self, mode: Mode, pass: &mut Pass<T>) {
+        let dropout = match mode {
+            Mode::Training(dropout) => dropout,
+            Mode::Evaluation => None,
+        };
         assert_eq!(pass.x.len() % self.n_inputs(), 0, "inputs of whole samples");
         let n = pass.x.len() / self.n_inputs();
         pass.z.resize(self.layers.len(), Vec::new());
@@ -146,6 +191,7 @@ impl<T: Real> Network<T> {
         let n_norms = if self.is_normalised() { pass.h.len() } else { 0 };
         pass.x_norm.resize(n_norms, Vec::new());
         pass.y.resize(n_norms, Vec::new());
+        pass.moments.clear();
         pass.masks.resize(if dropout.is_some() { pass.h.len() } else { 0 }, Vec::new());
         for (number, layer) in self.layers.iter().enumerate() {
             let (before, after) = pass.h.split_at_mut(number);
@@ -157,7 +203,17 @@ impl<T: Real> Network<T> {
                 x.resize(z.len(), T::zero());
                 y.resize(z.len(), T::zero());
                 let n_units = layer.n_outputs;
-                P::panels(x, n_units, |at, x| norm::normalise(&z[at..at + x.len()], x, n_units));
+                match (self.running.get(number), mode) {
+                    (None, _) => P::panels(x, n_units, |at, x| norm::normalise(&z[at..at + x.len()], x, n_units)),
+                    (Some(running), Mode::Evaluation) => {
+                        P::panels(x, n_units, |at, x| running.normalise(&z[at..at + x.len()], x));
+                    }
+                    (Some(_), Mode::Training(_)) => {
+                        let moments = Moments::of_columns(z, n_units);
+                        P::panels(x, n_units, |at, x| moments.normalise(&z[at..at + x.len()], x));
+                        pass.moments.push(moments);
+                    }
+                }
                 P::panels(y, n_units, |at, y| {
                     norm::scale_and_shift(&x[at..at + y.len()], &layer.gain, &layer.shift, y);
                 });
@@ -289,9 +345,16 @@ impl<T: Real> Network<T> {
                     });
                     P::column_sums(&products, &mut gradient.gain);
                     P::column_sums(dx, &mut gradient.shift);
+                    let of_batch = pass.moments.get(number - 1);
                     P::panels(dx, n_inputs, |at, dx| {
                         let own = at..at + dx.len();
-                        norm::normalise_backward(&sums[own.clone()], &x[own], gain, dx);
+                        match of_batch {
+                            None => norm::normalise_backward(&sums[own.clone()], &x[own], gain, dx),
+                            Some(moments) => {
+                                let sums = [&gradient.gain[..], &gradient.shift];
+                                moments.normalise_backward(&x[own], gain, sums, n, dx);
+                            }
+                        }
                     });
                 }
             }

@@ -1,5 +1,6 @@
 //! Training: one step, and the steps of an epoch.
 
+use super::network::Mode;
 use super::pieces;
 use super::{Dropout, Layer, Network, Optimizer, Pass, Program, Real, Reduction, RegressionLoss};
 
@@ -84,7 +85,7 @@ impl<T: Real> Training<T> {
     pub fn step_on<P: Program>(&mut self, x: &[T], labels: &[u8], learning_rate: f64) -> f64 {
         self.pass.x.clear();
         self.pass.x.extend_from_slice(x);
-        self.network.layers_from_x::<P>(self.dropout(), &mut self.pass);
+        self.network.layers_from_x::<P>(Mode::Training(self.dropout()), &mut self.pass);
         self.backward::<P>(labels);
         self.update::<P>(learning_rate);
         self.pass.loss_sum()
@@ -108,7 +109,7 @@ impl<T: Real> Training<T> {
     ) -> f64 {
         self.pass.x.clear();
         self.pass.x.extend_from_slice(x);
-        self.network.layers_from_x::<P>(self.dropout(), &mut self.pass);
+        self.network.layers_from_x::<P>(Mode::Training(self.dropout()), &mut self.pass);
         self.network.backward_regression::<P>(targets, (loss, self.settings.reduction), &mut self.pass);
         self.update::<P>(learning_rate);
         self.pass.loss_sum()
@@ -147,6 +148,10 @@ impl<T: Real> Training<T> {
         for (number, (layer, gradient)) in layers.enumerate() {
             let moments = self.moments.iter_mut().map(|moment| &mut moment[number]).collect();
             P::update(&update, layer, gradient, moments);
+        }
+        let n_rows = self.pass.losses.len();
+        for (running, of_batch) in self.network.running_mut().iter_mut().zip(&self.pass.moments) {
+            running.follow(of_batch, n_rows);
         }
     }
 

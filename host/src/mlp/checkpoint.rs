@@ -179,9 +179,9 @@ impl TrainerState {
         self.step
     }
 
-    /// Whether a layer norm is behind layer `number`, from 0.
+    /// Whether a norm is behind layer `number`, from 0.
     fn has_norm(&self, number: usize) -> bool {
-        self.options.layer_norm && number + 2 < self.sizes.len()
+        self.options.has_norm() && number + 2 < self.sizes.len()
     }
 
     /// Weights and moments, with the prefixes of their tensors' names.
@@ -208,6 +208,7 @@ impl TrainerState {
             hidden,
             activation,
             layer_norm,
+            batch_norm,
             dropout,
             loss,
             batch,
@@ -247,6 +248,7 @@ impl TrainerState {
             hidden: _, // checked with the widths
             activation,
             layer_norm,
+            batch_norm,
             dropout,
             loss,
             batch,
@@ -272,6 +274,7 @@ impl TrainerState {
         let old = &self.options;
         expect_same("activation", activation, &old.activation)?;
         expect_same("layer_norm", layer_norm, &old.layer_norm)?;
+        expect_same("batch_norm", batch_norm, &old.batch_norm)?;
         expect_same("dropout", dropout, &old.dropout)?;
         expect_same("loss", loss, &old.loss)?;
         expect_same("batch", batch, &old.batch)?;
@@ -326,9 +329,16 @@ impl State for TrainerState {
                     ("W", &layer.weights, shape),
                     ("b", &layer.bias, vec![size[1] as usize]),
                     ("gain", &layer.gain, of_norm.clone()),
-                    ("shift", &layer.shift, of_norm),
+                    ("shift", &layer.shift, of_norm.clone()),
+                    ("mean", &layer.mean, of_norm.clone()),
+                    ("variance", &layer.variance, of_norm),
                 ];
-                let named = named.into_iter().take(if self.has_norm(number) { 4 } else { 2 });
+                let n_named = match (self.has_norm(number), self.options.batch_norm && prefix.is_empty()) {
+                    (false, _) => 2,
+                    (true, false) => 4,
+                    (true, true) => 6,
+                };
+                let named = named.into_iter().take(n_named);
                 for (letter, values, shape) in named {
                     let name = format!("{prefix}{letter}{}", number + 1);
                     if values.len() != shape.iter().product::<usize>() {
@@ -386,8 +396,12 @@ impl State for TrainerState {
         let set = |prefix: &str| -> Result<Vec<LayerValues>> {
             let layer = |(size, number): (&[u32], u32)| {
                 let (n_in, n_out) = (size[0] as usize, size[1] as usize);
-                let of_norm = |letter: &str| match meta.options.layer_norm && (number as usize) < meta.sizes.len() - 1 {
+                let of_norm = |letter: &str| match meta.options.has_norm() && (number as usize) < meta.sizes.len() - 1 {
                     true => tensor(format!("{prefix}{letter}{number}"), &[n_out], prefix.is_empty()),
+                    false => Ok(Vec::new()),
+                };
+                let of_batch_norm = |letter: &str| match meta.options.batch_norm && prefix.is_empty() {
+                    true => of_norm(letter),
                     false => Ok(Vec::new()),
                 };
                 Ok(LayerValues {
@@ -395,6 +409,8 @@ impl State for TrainerState {
                     bias: tensor(format!("{prefix}b{number}"), &[n_out], prefix.is_empty())?,
                     gain: of_norm("gain")?,
                     shift: of_norm("shift")?,
+                    mean: of_batch_norm("mean")?,
+                    variance: of_batch_norm("variance")?,
                 })
             };
             meta.sizes.windows(2).zip(1..).map(layer).collect()

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::dataset::{WITHIN_HALF, beyond};
 use super::dispatch;
 use super::engines::{Setup, Train};
 use super::options::{Engine, Loss, Precision, Residence};
@@ -68,7 +69,7 @@ pub struct ClassifierBuilder {
 }
 
 impl ClassifierBuilder {
-    /// All options at once. Only `loss` (of evaluations), `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden`, `activation` and `layer_norm` are taken from the network; options of training have no
+    /// All options at once. Only `loss` (of evaluations), `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden`, `activation`, `layer_norm` and `batch_norm` are taken from the network; options of training have no
     /// effect but must be valid.
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
@@ -111,7 +112,8 @@ impl ClassifierBuilder {
         let sizes = self.network.sizes();
         let (hidden, activation) = (sizes[1..sizes.len() - 1].to_vec(), self.network.activation());
         let layer_norm = !self.network.layer_norms().is_empty();
-        let options = Options { hidden, activation, layer_norm, ..self.options.clone() };
+        let batch_norm = !self.network.batch_norms().is_empty();
+        let options = Options { hidden, activation, layer_norm, batch_norm, ..self.options.clone() };
         options.check()?;
         Ok(Setup { options, sizes, features: self.features, train: None })
     }
@@ -182,7 +184,7 @@ impl Classifier {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Shape`] unless `features` are those of whole samples, at least one, and all finite; [`Error::Option`] for a classifier of images; errors of the device.
+    /// [`Error::Shape`] unless `features` are those of whole samples, at least one, and all finite, with [`Precision::F16`] at most 65,504 in size; [`Error::Option`] for a classifier of images; errors of the device.
     pub fn outputs(&mut self, features: &[f32]) -> Result<Vec<f32>> {
         if !self.features {
             return Err(Error::option("features", false, "true for numbers in place of images"));
@@ -192,6 +194,9 @@ impl Classifier {
         }
         if let Some(at) = features.iter().position(|value| !value.is_finite()) {
             return Err(Error::shape(format!("feature {at}"), "a finite number", features[at]));
+        }
+        if let Some(at) = beyond(features, self.precision) {
+            return Err(Error::shape(format!("feature {at}"), WITHIN_HALF, features[at]));
         }
         self.engine.outputs(features)
     }
@@ -240,6 +245,7 @@ impl Classifier {
     /// [`Error::Option`] if the option `loss` does not go with the set; [`Error::Shape`] if its images have another size than the network's inputs, or a label is beyond its classes; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
         set.expect_for(&self.sizes, self.loss, self.features)?;
+        set.expect_precision(self.precision)?;
         let id = self.engine.load(set)?;
         let start = Instant::now();
         let found = self.engine.classify(id)?;

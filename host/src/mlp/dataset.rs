@@ -4,6 +4,7 @@ mod features;
 mod targets;
 
 pub use features::Scaling;
+pub(in crate::mlp) use features::{WITHIN_HALF, beyond};
 
 use std::path::{Path, PathBuf};
 

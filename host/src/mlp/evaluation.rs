@@ -92,12 +92,12 @@ impl Dataset {
         };
         if self.n_inputs() != first {
             let (rows, cols) = self.image_size();
-            let what = format!("images of {}", self.source());
-            return Err(Error::shape(
-                what,
-                format!("{first} pixels, the network's inputs"),
-                format!("{rows} x {cols}"),
-            ));
+            let (of, inputs, got) = match features {
+                true => ("features of a sample", String::new(), cols.to_string()),
+                false => ("images", " pixels".into(), format!("{rows} x {cols}")),
+            };
+            let what = format!("{of} of {}", self.source());
+            return Err(Error::shape(what, format!("{first}{inputs}, the network's inputs"), got));
         }
         if self.targets().is_some() && self.n_classes() != last {
             let what = format!("targets of a sample of {}", self.source());

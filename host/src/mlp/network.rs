@@ -25,7 +25,7 @@ pub enum WeightLayout {
     /// `W1`, `b1`, `W2`, …: weights `[in, out]`.
     #[default]
     InOut,
-    /// `0.weight`, `0.bias`, `2.weight`, …, as PyTorch's `nn.Sequential` of linear layers and activations: weights `[out, in]`. With layer norms between them, `0.weight`, `0.bias`, `1.weight` `[out]`, `1.bias`, `3.weight`, ….
+    /// `0.weight`, `0.bias`, `2.weight`, …, as PyTorch's `nn.Sequential` of linear layers and activations: weights `[out, in]`. With layer norms between them, `0.weight`, `0.bias`, `1.weight` `[out]`, `1.bias`, `3.weight`, …; with batch norms also `1.running_mean`, `1.running_var`.
     PyTorch,
 }
 
@@ -38,7 +38,20 @@ pub struct LayerNorm {
     pub shift: Vec<f32>,
 }
 
-/// A multilayer perceptron with ReLU, or another [`Activation`], between its layers, and a [`LayerNorm`] before it if it has them.
+/// A batch norm (Ioffe and Szegedy 2015) behind a hidden layer, before its activation: `y = gain (z - mean) / √(variance + 1e-5) + shift`; PyTorch's `BatchNorm1d`. A training takes mean and variance of its batch, and moves those kept here a tenth of the way to them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BatchNorm {
+    /// `[n_outputs]` of the layer.
+    pub gain: Vec<f32>,
+    /// `[n_outputs]` of the layer.
+    pub shift: Vec<f32>,
+    /// Running mean, `[n_outputs]` of the layer.
+    pub mean: Vec<f32>,
+    /// Running variance, `[n_outputs]` of the layer; at least 0.
+    pub variance: Vec<f32>,
+}
+
+/// A multilayer perceptron with ReLU, or another [`Activation`], between its layers, and a [`LayerNorm`] or [`BatchNorm`] before it if it has them.
 ///
 /// ```text
 /// x [n_inputs]  ─►  x W + b  ─► ReLU ─►  …  ─►  x W + b  ─►  logits [n_outputs of the last layer]
@@ -46,13 +59,15 @@ pub struct LayerNorm {
 /// b             [n_outputs] f32
 /// n_inputs      of the first layer the pixels of an image, of every other the n_outputs before
 /// in a file     safetensors: W1 [in, out], b1 [out], W2, …; or PyTorch's 0.weight [out, in], 0.bias [out], 2.weight, … (WeightLayout);
-///               metadata `activation` with its name if it is not ReLU; layer norms are gain1 [out], shift1 [out], gain2, …, or PyTorch's 1.weight [out], 1.bias [out], 4.weight, …
+///               metadata `activation` with its name if it is not ReLU; layer norms are gain1 [out], shift1 [out], gain2, …, or PyTorch's 1.weight [out], 1.bias [out], 4.weight, …;
+///               batch norms have mean1, variance1, … too, or PyTorch's 1.running_mean, 1.running_var, …
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     layers: Vec<Layer>,
     activation: Activation,
     norms: Vec<LayerNorm>,
+    batch_norms: Vec<BatchNorm>,
 }
 
 impl Network {
@@ -83,7 +98,7 @@ impl Network {
                 return Err(Error::shape(name("inputs"), layers[number - 1].n_outputs, layer.n_inputs));
             }
         }
-        Ok(Self { layers, activation: Activation::default(), norms: Vec::new() })
+        Ok(Self { layers, activation: Activation::default(), norms: Vec::new(), batch_norms: Vec::new() })
     }
 
     /// The same layers with another activation between them.
@@ -91,17 +106,45 @@ impl Network {
         Self { activation, ..self }
     }
 
-    /// The same layers with a layer norm behind each but the last, or none if there are none.
+    /// The same layers with a layer norm behind each but the last, or none if there are none; batch norms are taken away.
     ///
     /// # Errors
     /// [`Error::Shape`] if there are neither none nor as many as hidden layers, if a length differs from its layer's outputs, or a value is not finite.
     pub fn with_layer_norms(self, norms: Vec<LayerNorm>) -> Result<Self> {
-        let hidden = &self.layers[..self.layers.len() - 1];
-        if !norms.is_empty() && norms.len() != hidden.len() {
-            return Err(Error::shape("layer norms", format!("none, or {}", hidden.len()), norms.len()));
+        self.expect_norms("layer norms", norms.iter().map(|norm| vec![("gain", &norm.gain), ("shift", &norm.shift)]))?;
+        Ok(Self { norms, batch_norms: Vec::new(), ..self })
+    }
+
+    /// The same layers with a batch norm behind each but the last, or none if there are none; layer norms are taken away.
+    ///
+    /// # Errors
+    /// As [`with_layer_norms`](Self::with_layer_norms); [`Error::Shape`] also for a variance below 0.
+    pub fn with_batch_norms(self, norms: Vec<BatchNorm>) -> Result<Self> {
+        let named = norms.iter().map(|BatchNorm { gain, shift, mean, variance }| {
+            vec![("gain", gain), ("shift", shift), ("mean", mean), ("variance", variance)]
+        });
+        self.expect_norms("batch norms", named)?;
+        for (number, norm) in (1..).zip(&norms) {
+            if let Some(at) = norm.variance.iter().position(|&value| value < 0.0) {
+                let what = format!("variance of layer {number}, element {at}");
+                return Err(Error::shape(what, "at least 0", norm.variance[at]));
+            }
         }
-        for (number, (norm, layer)) in (1..).zip(norms.iter().zip(hidden)) {
-            for (what, values) in [("gain", &norm.gain), ("shift", &norm.shift)] {
+        Ok(Self { batch_norms: norms, norms: Vec::new(), ..self })
+    }
+
+    /// Checks the named values of each norm.
+    fn expect_norms<'a>(
+        &self,
+        what: &str,
+        norms: impl ExactSizeIterator<Item = Vec<(&'static str, &'a Vec<f32>)>>,
+    ) -> Result<()> {
+        let hidden = &self.layers[..self.layers.len() - 1];
+        if norms.len() != 0 && norms.len() != hidden.len() {
+            return Err(Error::shape(what, format!("none, or {}", hidden.len()), norms.len()));
+        }
+        for (number, (norm, layer)) in (1..).zip(norms.zip(hidden)) {
+            for (what, values) in norm {
                 let name = format!("{what} of layer {number}");
                 if values.len() != layer.n_outputs as usize {
                     return Err(Error::shape(name, layer.n_outputs, values.len()));
@@ -111,7 +154,7 @@ impl Network {
                 }
             }
         }
-        Ok(Self { norms, ..self })
+        Ok(())
     }
 
     /// The same layers with layer norms of gain 1 and shift 0, as a training begins with.
@@ -119,7 +162,25 @@ impl Network {
         let hidden = &self.layers[..self.layers.len() - 1];
         let of = |layer: &Layer, value| vec![value; layer.n_outputs as usize];
         let norms = hidden.iter().map(|layer| LayerNorm { gain: of(layer, 1.0), shift: of(layer, 0.0) }).collect();
-        Self { norms, ..self }
+        Self { norms, batch_norms: Vec::new(), ..self }
+    }
+
+    /// The same layers with batch norms of gain 1, shift 0, mean 0 and variance 1, as a training begins with.
+    pub fn with_batch_norm(self) -> Self {
+        let hidden = &self.layers[..self.layers.len() - 1];
+        let of = |layer: &Layer, value| vec![value; layer.n_outputs as usize];
+        let norm = |layer: &Layer| BatchNorm {
+            gain: of(layer, 1.0),
+            shift: of(layer, 0.0),
+            mean: of(layer, 0.0),
+            variance: of(layer, 1.0),
+        };
+        Self { batch_norms: hidden.iter().map(norm).collect(), norms: Vec::new(), ..self }
+    }
+
+    /// The batch norm behind each hidden layer; none if the network has none.
+    pub fn batch_norms(&self) -> &[BatchNorm] {
+        &self.batch_norms
     }
 
     /// The layer norm behind each hidden layer; none if the network has none.
@@ -160,8 +221,18 @@ impl Network {
             bias: narrow(&values.bias),
         });
         let normalised = state.layers.iter().filter(|values| !values.gain.is_empty());
+        let network = Self::new(layers.collect())?.with_activation(activation);
+        if state.layers.iter().any(|values| !values.mean.is_empty()) {
+            let norm = |values: &LayerValues| BatchNorm {
+                gain: narrow(&values.gain),
+                shift: narrow(&values.shift),
+                mean: narrow(&values.mean),
+                variance: narrow(&values.variance),
+            };
+            return network.with_batch_norms(normalised.map(norm).collect());
+        }
         let norm = |values: &LayerValues| LayerNorm { gain: narrow(&values.gain), shift: narrow(&values.shift) };
-        Self::new(layers.collect())?.with_activation(activation).with_layer_norms(normalised.map(norm).collect())
+        network.with_layer_norms(normalised.map(norm).collect())
     }
 
     pub(super) fn to_state(&self) -> TrainState {
@@ -177,6 +248,10 @@ impl Network {
             .collect();
         for (values, norm) in layers.iter_mut().zip(&self.norms) {
             (values.gain, values.shift) = (widen(&norm.gain), widen(&norm.shift));
+        }
+        for (values, norm) in layers.iter_mut().zip(&self.batch_norms) {
+            (values.gain, values.shift) = (widen(&norm.gain), widen(&norm.shift));
+            (values.mean, values.variance) = (widen(&norm.mean), widen(&norm.variance));
         }
         TrainState { layers, ..TrainState::default() }
     }

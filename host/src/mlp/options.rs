@@ -327,6 +327,10 @@ pub struct Options {
     /// Layer norm of the units of each hidden layer before its activation, with a learned gain and shift for each unit: [`LayerNorm`](super::LayerNorm). Not with [`Engine::Epoch`]. Default `false`.
     #[serde(default)]
     pub layer_norm: bool,
+    /// Batch norm of each hidden layer before its activation, in the place of [`layer_norm`](Self::layer_norm), with a learned gain and shift for each unit: [`BatchNorm`](super::BatchNorm). A step takes mean and variance of its batch, which has at
+    /// least two samples; evaluations take running ones. Not with [`Engine::Epoch`]. Default `false`.
+    #[serde(default)]
+    pub batch_norm: bool,
     /// Dropout: the probability, [0, 1), with which a step drops each output of a hidden layer, of each sample; what is kept is divided by `1 - dropout`, as PyTorch's `Dropout` does. Losses of epochs are those of the
     /// thinned networks; evaluations (test, validation) drop nothing. Which units are dropped is a function of seed, update, layer, row of the batch and unit, the same by every engine. Not with [`Engine::Epoch`]. Default 0.
     #[serde(default)]
@@ -389,6 +393,7 @@ impl Default for Options {
             hidden: vec![256],
             activation: Activation::Relu,
             layer_norm: false,
+            batch_norm: false,
             dropout: 0.0,
             loss: Loss::CrossEntropy,
             batch: 64,
@@ -454,6 +459,9 @@ impl Options {
         if !(0.0..1.0).contains(&self.dropout) {
             return Err(Error::option("dropout", self.dropout, "at least 0 and below 1"));
         }
+        if self.layer_norm && self.batch_norm {
+            return Err(Error::option("batch_norm", true, "false with layer_norm"));
+        }
         at_least_1("batch", self.batch.into())?;
         at_least_1("evaluate_batch", self.evaluate_batch.into())?;
         at_least_1("epochs", self.epochs.into())?;
@@ -499,6 +507,11 @@ impl Options {
             }
         }
         Ok(())
+    }
+
+    /// Whether hidden layers have a norm.
+    pub(super) const fn has_norm(&self) -> bool {
+        self.layer_norm || self.batch_norm
     }
 
     /// Widths of all layers, the inputs first, the classes last.
@@ -599,6 +612,7 @@ mod tests {
         fields.remove("activation");
         fields.remove("dropout");
         fields.remove("layer_norm");
+        fields.remove("batch_norm");
         fields.remove("loss");
         fields.remove("label_smoothing");
         fields.remove("clip_norm");

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Values of one layer: weights `[n_inputs, n_outputs]` row-major, and bias; gain and shift of the layer norm behind it, empty without.
+/// Values of one layer: weights `[n_inputs, n_outputs]` row-major, and bias; gain and shift of the layer norm or batch norm behind it, empty without; running mean and variance of the batch norm, empty without and in moments.
 ///
 /// Single-precision engines hold values that are exactly `f32`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -13,12 +13,17 @@ pub(super) struct LayerValues {
     pub gain: Vec<f64>,
     #[serde(default)]
     pub shift: Vec<f64>,
+    #[serde(default)]
+    pub mean: Vec<f64>,
+    #[serde(default)]
+    pub variance: Vec<f64>,
 }
 
 impl LayerValues {
-    /// All four.
+    /// All of them.
     pub fn all(&self) -> impl Iterator<Item = &f64> {
-        self.weights.iter().chain(&self.bias).chain(&self.gain).chain(&self.shift)
+        let norm = self.gain.iter().chain(&self.shift).chain(&self.mean).chain(&self.variance);
+        self.weights.iter().chain(&self.bias).chain(norm)
     }
 }
 

@@ -38,7 +38,7 @@ impl SweepBuilder {
     }
 
     setters! {
-        hidden: Vec<u32>, activation: Activation, layer_norm: bool, dropout: f32, loss: Loss, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64, reduction: Reduction,
+        hidden: Vec<u32>, activation: Activation, layer_norm: bool, batch_norm: bool, dropout: f32, loss: Loss, batch: u32, epochs: u32, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64, reduction: Reduction,
         init: Init, precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32,
         threads: impl Into<Option<usize>> = threads.into(),
     }
@@ -93,6 +93,7 @@ impl SweepBuilder {
         let setup = self.setup();
         if let Some(test) = &self.test {
             test.expect_for(&setup.sizes, self.options.loss, setup.features)?;
+            test.expect_precision(self.options.precision)?;
         }
         let engine = dispatch::choose(device, &setup)?;
         let memory = self.memory_needed(device)?;
@@ -106,6 +107,9 @@ impl SweepBuilder {
             }
             if !self.options.layer_norm {
                 without.push("layer_norm");
+            }
+            if !self.options.batch_norm {
+                without.push("batch_norm");
             }
             if self.options.dropout == 0.0 {
                 without.push("dropout");

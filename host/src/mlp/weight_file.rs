@@ -8,14 +8,14 @@ use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
 
 use super::options::{MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH};
-use super::{Activation, Layer, LayerNorm, Network, WeightLayout};
+use super::{Activation, BatchNorm, Layer, LayerNorm, Network, WeightLayout};
 use crate::runtime::tensors::{self, Tensor};
 use crate::runtime::{atomic_file, input_file};
 use crate::{Error, Result};
 
 impl Network {
     /// Reads a safetensors file. Tensors `W1`, `b1`, `W2`, … are `[in, out]` and `[out]`; else `*.weight` and `*.bias` are `[out, in]` and `[out]`, as PyTorch saves them,
-    /// the layers in the order of their names (numbers by value). Layer norms behind all hidden layers are `gain1`, `shift1`, … or, among PyTorch's, `*.weight` and `*.bias` of one dimension, before the activation and with an epsilon of 1e-5, of which a file says nothing. The metadata `activation` names the activation; without it, it is ReLU, which [`with_activation`](Self::with_activation) changes. Other tensors are ignored. Values of type F64, F16 and BF16 are converted to F32.
+    /// the layers in the order of their names (numbers by value). Layer norms behind all hidden layers are `gain1`, `shift1`, … or, among PyTorch's, `*.weight` and `*.bias` of one dimension, before the activation and with an epsilon of 1e-5, of which a file says nothing; they are batch norms if there are `mean1`, `variance1`, … or `*.running_mean`, `*.running_var`. The metadata `activation` names the activation; without it, it is ReLU, which [`with_activation`](Self::with_activation) changes. Other tensors are ignored. Values of type F64, F16 and BF16 are converted to F32.
     ///
     /// # Errors
     /// [`Error::File`] naming the tensor if one is missing, has a shape that does not fit the previous layer, or holds a value that is not finite; also if the file has both
@@ -72,8 +72,23 @@ impl Network {
                 let norm = |((gain, shift), layer): (&(String, String), &Layer)| -> Result<LayerNorm> {
                     Ok(LayerNorm { gain: of(gain, layer)?, shift: of(shift, layer)? })
                 };
+                let moments = names_of_moments(&norms, &found).map_err(wrong)?;
+                let mut batch_norms = Vec::new();
+                for ((pair, (mean, variance)), layer) in norms.iter().zip(&moments).zip(&layers) {
+                    let LayerNorm { gain, shift } = norm((pair, layer))?;
+                    let (mean, values) = (of(mean, layer)?, of(variance, layer)?);
+                    if let Some(at) = values.iter().position(|&value| value < 0.0) {
+                        let reason = format!("tensor {variance}, element {at} is {}, expected at least 0", values[at]);
+                        return Err(wrong(reason));
+                    }
+                    batch_norms.push(BatchNorm { gain, shift, mean, variance: values });
+                }
                 let norms = norms.iter().zip(&layers).map(norm).collect::<Result<_>>()?;
-                Self::new(layers)?.with_activation(activation(bytes).map_err(wrong)?).with_layer_norms(norms)
+                let network = Self::new(layers)?.with_activation(activation(bytes).map_err(wrong)?);
+                match batch_norms.is_empty() {
+                    true => network.with_layer_norms(norms),
+                    false => network.with_batch_norms(batch_norms),
+                }
             }
         }
     }
@@ -85,7 +100,7 @@ impl Network {
     pub fn save(&self, path: impl AsRef<Path>, layout: WeightLayout) -> Result<()> {
         let path = path.as_ref();
         let mut tensors = Vec::with_capacity(2 * self.layers().len());
-        let step = if self.layer_norms().is_empty() { 2 } else { 3 };
+        let step = if self.layer_norms().is_empty() && self.batch_norms().is_empty() { 2 } else { 3 };
         for (number, layer) in self.layers().iter().enumerate() {
             let (n_in, n_out) = (layer.n_inputs as usize, layer.n_outputs as usize);
             let (weight, bias) = match layout {
@@ -101,12 +116,19 @@ impl Network {
                 }
             });
             tensors.push(Tensor::single(bias, vec![n_out], layer.bias.iter().copied()));
-            let Some(norm) = self.layer_norms().get(number) else { continue };
-            let names = match layout {
-                WeightLayout::InOut => [format!("gain{}", number + 1), format!("shift{}", number + 1)],
-                WeightLayout::PyTorch => ["weight", "bias"].map(|name| format!("{}.{name}", step * number + 1)),
+            let of_norm = match (self.layer_norms().get(number), self.batch_norms().get(number)) {
+                (Some(norm), _) => vec![&norm.gain, &norm.shift],
+                (None, Some(norm)) => vec![&norm.gain, &norm.shift, &norm.mean, &norm.variance],
+                (None, None) => Vec::new(),
             };
-            for (name, values) in names.into_iter().zip([&norm.gain, &norm.shift]) {
+            let names = match layout {
+                WeightLayout::InOut => {
+                    ["gain", "shift", "mean", "variance"].map(|name| format!("{name}{}", number + 1))
+                }
+                WeightLayout::PyTorch => ["weight", "bias", "running_mean", "running_var"]
+                    .map(|name| format!("{}.{name}", step * number + 1)),
+            };
+            for (name, values) in names.into_iter().zip(of_norm) {
                 tensors.push(Tensor::single(name, vec![n_out], values.iter().copied()));
             }
         }
@@ -164,7 +186,7 @@ fn numbered_names(found: &BTreeMap<String, TensorView<'_>>) -> Result<Vec<(Strin
 /// Names of pairs of tensors: weights and bias, or gain and shift.
 type Pairs = Vec<(String, String)>;
 
-/// Names of the layers, and of the layer norms `gain1`, `shift1`, … behind all but the last, or none; or why they are wrong.
+/// Names of the layers, and of the norms `gain1`, `shift1`, … behind all but the last, or none; or why they are wrong.
 fn with_norms(layers: Pairs, found: &BTreeMap<String, TensorView<'_>>) -> Result<(Pairs, Pairs), String> {
     let names = |number: usize| (format!("gain{number}"), format!("shift{number}"));
     let norms: Pairs = (1..layers.len()).map(names).collect();
@@ -177,12 +199,30 @@ fn with_norms(layers: Pairs, found: &BTreeMap<String, TensorView<'_>>) -> Result
     Ok((layers, if is_there { norms } else { Vec::new() }))
 }
 
-/// The layers and the layer norms among PyTorch's names, which are of matrices and of vectors by turns if there are norms; or why they are wrong.
+/// Names of the running means and variances of the norms, of batch norms; none of layer norms; or why they are wrong.
+fn names_of_moments(norms: &Pairs, found: &BTreeMap<String, TensorView<'_>>) -> Result<Pairs, String> {
+    let names = |(gain, _): &(String, String)| match gain.strip_suffix(".weight") {
+        Some(stem) => (format!("{stem}.running_mean"), format!("{stem}.running_var")),
+        None => (gain.replace("gain", "mean"), gain.replace("gain", "variance")),
+    };
+    let moments: Pairs = norms.iter().map(names).collect();
+    let all = || moments.iter().flat_map(|(mean, variance)| [mean, variance]);
+    if let Some(name) = found.keys().find(|name| name.ends_with(".running_mean") && all().all(|known| known != *name)) {
+        return Err(format!(
+            "tensor {name} is of a batch norm, expected one with weight and bias behind each layer but the last, or none"
+        ));
+    }
+    let (there, missing): (Vec<_>, Vec<_>) = all().partition(|name| found.contains_key(*name));
+    if let ([there, ..], [missing, ..]) = (&there[..], &missing[..]) {
+        return Err(format!("tensor {missing} is missing, but {there} is there"));
+    }
+    let is_there = !there.is_empty();
+    Ok(if is_there { moments } else { Vec::new() })
+}
+
+/// The layers and the norms among PyTorch's names, which are of matrices and of vectors by turns if there are norms; or why they are wrong.
 fn apart_from_norms(names: Pairs, found: &BTreeMap<String, TensorView<'_>>) -> Result<(Pairs, Pairs), String> {
     let is_norm = |(weight, _): &(String, String)| found.get(weight).is_some_and(|view| view.shape().len() == 1);
-    if let Some(name) = found.keys().find(|name| name.ends_with(".running_mean")) {
-        return Err(format!("tensor {name} is of a batch norm, expected layers and layer norms"));
-    }
     let turns = names.iter().zip(0..).find(|&(pair, at)| is_norm(pair) != (at % 2 == 1));
     match (names.iter().any(is_norm), turns) {
         (false, _) => Ok((names, Vec::new())),

@@ -131,6 +131,7 @@ class MlpOptions(TypedDict, total=False):
     hidden: Sequence[Integer]
     activation: Activation
     layer_norm: Truth
+    batch_norm: Truth
     dropout: Number
     loss: Literal["cross_entropy", "mse", "huber"]
     batch: Integer

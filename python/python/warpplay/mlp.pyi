@@ -12,7 +12,12 @@ from ._types import Bytes, Floats, Labels, Path, Progress, Shared
 @final
 class Network:
     def __new__(
-        cls, layers: Sequence[Tuple[Floats, Floats]], *, activation: Activation = "relu", layer_norms: Sequence[Tuple[Floats, Floats]] = []
+        cls,
+        layers: Sequence[Tuple[Floats, Floats]],
+        *,
+        activation: Activation = "relu",
+        layer_norms: Sequence[Tuple[Floats, Floats]] = [],
+        batch_norms: Sequence[Tuple[Floats, Floats, Floats, Floats]] = [],
     ) -> "Network": ...
     @staticmethod
     def load(path: Path, *, activation: Optional[Activation] = None) -> "Network": ...
@@ -23,6 +28,10 @@ class Network:
     def activation(self) -> Activation: ...
     @property
     def layer_norms(self) -> list[Tuple[NDArray[np.float32], NDArray[np.float32]]]: ...
+    @property
+    def batch_norms(
+        self,
+    ) -> list[Tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]]: ...
     @property
     def layers(self) -> list[Tuple[NDArray[np.float32], NDArray[np.float32]]]: ...
 

@@ -449,6 +449,8 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_layers_regression_gradient", 2),
     ("mlp_layers_norm", 2),
     ("mlp_layers_layer_norm_parameters", 1),
+    ("mlp_layers_batch_norm_apply", 0),
+    ("mlp_layers_batch_norm", 4),
     ("mlp_layers_clip", 2),
     ("mlp_layers_advance", 2),
     ("mlp_layers_update", 3),
@@ -551,7 +553,7 @@ fn every_barrier_is_there_once() {
 /// Kernels whose shapes overlap (`LaunchShape::overlapping`) must wait for the launches before them.
 #[test]
 fn launches_that_overlap_wait_for_those_before() {
-    const OVERLAPPING: [&str; 16] = [
+    const OVERLAPPING: [&str; 17] = [
         "azero_train_",
         "tile_wgmma_",
         "mlp_layers_gather",
@@ -561,6 +563,7 @@ fn launches_that_overlap_wait_for_those_before() {
         "mlp_layers_slope",
         "mlp_layers_dropout",
         "mlp_layers_layer_norm",
+        "mlp_layers_batch_norm",
         "mlp_layers_norm",
         "mlp_layers_clip",
         "mlp_layers_patches",

@@ -1,14 +1,15 @@
 //! Activations other than the rectifier: every engine trains as the double-precision program does, and networks, files and resumed trainings keep them.
 
 use warpplay::mlp::{
-    Activation, Checkpoint, Classifier, Dataset, Engine, Init, Network, Optimizer, Options, Precision, Residence,
-    Trainer, WeightLayout,
+    Activation, Checkpoint, Classifier, Engine, Init, Network, Optimizer, Options, Precision, Residence, Trainer,
+    WeightLayout,
 };
 use warpplay::{Device, Progress};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::{for_each_architecture, for_each_architecture_of_f32};
 use warpplay_tests::folder::Folder;
 use warpplay_tests::mlp::{Twin, images, resumed, swept, train};
+use warpplay_tests::rounding::{SINGLE, loss_bound};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 const CURVES: [Activation; 3] = [Activation::Tanh, Activation::Sigmoid, Activation::Gelu];
@@ -43,53 +44,6 @@ fn epochs_with_each_activation_equal_the_plain_programs() {
     }
 }
 
-/// How far a mean loss may be from that of exact arithmetic if operands and outputs of layers are rounded by a share `rounding` of themselves, and sums by 2⁻²⁴ a term.
-///
-/// An error of the inputs `e` and the roundings of a product give its sums at most `Σ |w| e + (2 rounding + (n + 2) 2⁻²⁴) Σ |w x|`; an activation's slope is at most 1.13 (GELU's), and its function has 8 roundings of single
-/// precision. A loss changes by twice the largest error of a logit, and is itself computed with about as many roundings.
-fn loss_bound(network: &Network, set: &Dataset, rounding: f64) -> f64 {
-    const UNIT: f64 = 1.0 / (1 << 24) as f64;
-    let (share, n_layers) = (1.0 + rounding, network.layers().len());
-    let mut largest = 0.0f64;
-    for sample in 0..set.len() {
-        let pixels = set.image(sample).expect("a sample");
-        let mut values: Vec<f64> = pixels.iter().map(|&pixel| f64::from(pixel) / 255.0).collect();
-        let mut errors: Vec<f64> = values.iter().map(|value| value * UNIT).collect();
-        for (number, layer) in network.layers().iter().enumerate() {
-            let n = layer.n_outputs as usize;
-            let mut next = Vec::new();
-            for output in 0..n {
-                let terms = layer.weights[output..].iter().step_by(n).zip(values.iter().zip(&errors));
-                let (mut sum, mut size, mut error) = (f64::from(layer.bias[output]), 0.0, 0.0);
-                for (&weight, (value, of_value)) in terms {
-                    let weight = f64::from(weight);
-                    sum += weight * value;
-                    size += weight.abs() * (value.abs() + of_value);
-                    error += weight.abs() * of_value * share * share;
-                }
-                error += (2.0 * rounding + rounding * rounding + (values.len() + 2) as f64 * UNIT) * size;
-                if number + 1 == n_layers {
-                    next.push((sum, error));
-                } else {
-                    let value = match network.activation() {
-                        Activation::Tanh => sum.tanh(),
-                        Activation::Sigmoid => 1.0 / (1.0 + (-sum).exp()),
-                        _ => sum.abs(),
-                    };
-                    next.push((value, 1.13 * error + 8.0 * UNIT * value.abs().max(1.0)));
-                }
-            }
-            (values, errors) = next.into_iter().unzip();
-        }
-        let (logit, error) = values
-            .iter()
-            .zip(&errors)
-            .fold((0.0f64, 0.0f64), |(logit, error), (value, of_value)| (logit.max(value.abs()), error.max(*of_value)));
-        largest = largest.max(2.0 * error + 8.0 * UNIT * (1.0 + 2.0 * logit));
-    }
-    largest
-}
-
 /// TF32 cuts off what its 11 significant bits do not hold, the others round.
 #[test]
 fn short_formats_have_each_activation() {
@@ -101,9 +55,10 @@ fn short_formats_have_each_activation() {
             Ok((losses[0], network))
         };
         let (exact, network) = first(&Device::cpu(), Precision::F64).expect("cpu");
+        let options = options(&[11, 6], 32, activation);
         for_each_architecture(|device| {
             for (precision, bits) in [(Precision::Tf32, 10), (Precision::F16, 11), (Precision::Bf16, 8)] {
-                let bound = loss_bound(&network, &set, 1.0 / f64::from(1 << bits));
+                let bound = loss_bound(&network, &set, &options, 1.0 / f64::from(1 << bits));
                 close(
                     &format!("{activation} in {precision} on {device}"),
                     &[first(device, precision)?.0],
@@ -181,13 +136,13 @@ fn evaluations_are_those_of_the_cpu() {
     for activation in CURVES {
         for_each_architecture(|device| {
             let options = options(&[6], 10, activation);
-            let mut trainer = Trainer::builder(&set).options(options).test(&set).build(device)?;
+            let mut trainer = Trainer::builder(&set).options(options.clone()).test(&set).build(device)?;
             let report = trainer.run(Progress::go_on)?;
             let network = trainer.network()?;
             let plain = Classifier::builder(&network).build(&Device::cpu())?.evaluate(&set)?;
             let found = report.epochs[1].test_loss.expect("a test set");
             // Each within the bound of exact arithmetic.
-            let bound = 2.0 * loss_bound(&network, &set, 1.0 / f64::from(1 << 24));
+            let bound = 2.0 * loss_bound(&network, &set, &options, SINGLE);
             close("loss", &[found], &[plain.loss], Tolerance { abs: bound, rel: 0.0 });
             assert_eq!(
                 (report.dead_units_by_layer, plain.dead_units_by_layer),

@@ -542,7 +542,7 @@ fn wrong_weights_are_refused() {
     };
     check(
         normed(Some(("1.running_mean", zeros(&[4]))), "1"),
-        "tensor 1.running_mean is of a batch norm, expected layers and layer norms",
+        "tensor 1.running_var is missing, but 1.running_mean is there",
     );
     check(
         normed(None, "4"),

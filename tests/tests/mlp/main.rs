@@ -1,6 +1,7 @@
 //! The tests of `mlp`, a module for each subject.
 
 mod activations;
+mod batch_norm;
 mod cli;
 mod cli_data;
 mod clipping;
@@ -14,6 +15,7 @@ mod layer_norm;
 mod layers;
 mod memory;
 mod old_files;
+mod pool;
 mod reference;
 mod regression;
 mod scales;

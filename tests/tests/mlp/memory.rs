@@ -1,8 +1,11 @@
 //! A perceptron that no machine has memory for is refused before any of it is taken, with what is needed and what is free.
 
 use std::process::Command;
+use std::sync::Arc;
 
-use warpplay::mlp::{Classifier, Layer, Network, Optimizer, Options, Precision, Sweep};
+use warpplay::mlp::{
+    Activation, Classifier, Dataset, Layer, Loss, Network, Optimizer, Options, Precision, Sweep, Trainer,
+};
 use warpplay::{Device, Error};
 use warpplay_tests::mlp::images;
 use warpplay_tests::programs;
@@ -41,6 +44,67 @@ fn options() -> Options {
 fn a_sweep_of_too_large_a_perceptron_is_refused() {
     let set = images(SAMPLES as usize, 1, 2, 2);
     refused(Sweep::builder(&set).options(options()).model(1, 0.1).build(&Device::cpu()), "cpu");
+}
+
+/// A thousand samples of two features, with classes or two targets.
+fn numbers(has_targets: bool) -> Arc<Dataset> {
+    let features = vec![0.5; 2000];
+    Arc::new(
+        match has_targets {
+            true => Dataset::of_features_with_targets(features, vec![0.0; 2000], 2, 2, "made"),
+            false => Dataset::of_features(features, vec![0; 1000], 2, 2, "made"),
+        }
+        .expect("a set"),
+    )
+}
+
+#[test]
+fn large_perceptrons_with_norms_dropout_losses_and_features_are_refused() {
+    let changed = |change: fn(&mut Options)| {
+        let mut options = options();
+        (options.batch, options.evaluate_batch) = (1000, 1000);
+        change(&mut options);
+        options
+    };
+    for (options, set) in [
+        (changed(|options| options.dropout = 0.5), images(1000, 1, 2, 2)),
+        (changed(|options| options.layer_norm = true), images(1000, 1, 2, 2)),
+        (changed(|options| options.batch_norm = true), images(1000, 1, 2, 2)),
+        (changed(|options| options.loss = Loss::Huber), numbers(true)),
+        (changed(|_| ()), numbers(false)),
+    ] {
+        refused(Trainer::builder(&set).options(options.clone()).build(&Device::cpu()), "cpu");
+        refused(Sweep::builder(&set).options(options.clone()).model(1, 0.1).build(&Device::cpu()), "cpu");
+        let options = Options { precision: Precision::F32, ..options };
+        refused(Trainer::builder(&set).options(options).build(&Device::simt()), "simt");
+    }
+}
+
+/// What the options add on a device: a key of 8 bytes for each hidden layer; the sums without gain and shift and a factor of each row of a batch, and gains and shifts; four bytes for each target, and for each feature in place of a byte.
+#[test]
+fn memory_has_what_the_options_take() {
+    let device = Device::simt();
+    let needed = |set: &Arc<Dataset>, change: fn(&mut Options)| {
+        let mut options =
+            Options { hidden: vec![12, 8], batch: 10, activation: Activation::Tanh, ..Options::default() };
+        change(&mut options);
+        let builder = Trainer::builder(set).options(options);
+        let memory = builder.memory_needed(&device).expect("known");
+        assert_eq!(builder.build(&device).expect("built").memory_needed(), &memory);
+        memory.device()
+    };
+    let images = images(1000, 1, 2, 2);
+    let plain = needed(&images, |_| ());
+    assert_eq!(needed(&images, |options| options.dropout = 0.5), plain + 2 * 8);
+    let kept = 4 * 10 * (12 + 1 + 8 + 1) + 4 * 2 * (12 + 8);
+    assert!(needed(&images, |options| options.layer_norm = true) >= plain + kept);
+    // A factor of each unit in place of one of each row, and running moments with their copy.
+    let kept = 4 * (10 + 1) * (12 + 8) + 4 * 2 * (12 + 8) + 4 * 2 * 2 * (12 + 8);
+    assert!(needed(&images, |options| options.batch_norm = true) >= plain + kept);
+    let with_features = needed(&numbers(false), |_| ());
+    assert!(with_features > plain);
+    let with_targets = needed(&numbers(true), |options| options.loss = Loss::Huber);
+    assert!(with_targets >= with_features + 1000 * (2 * 4 - 1));
 }
 
 /// A network that is there fits a CPU, which classifies a few samples at a time; kernels have as many as are asked for.

@@ -284,8 +284,8 @@ fn descends<P: Program>() {
     }
 }
 
-/// The same with layer norm: of weights, biases, gains and shifts, with dropout behind it and without.
-fn descends_with_layer_norm<P: Program>() {
+/// The same with layer norm, and with batch norm: of weights, biases, gains and shifts, with dropout behind it and without.
+fn descends_with_norms<P: Program>(with_norm: fn(Network<f64>) -> Network<f64>) {
     const STEP: f64 = 1e-5;
     let (images, labels) = noise(5, 7, 3, 3);
     for (activation, dropout) in [
@@ -293,8 +293,8 @@ fn descends_with_layer_norm<P: Program>() {
         (Activation::Tanh, None),
         (Activation::Gelu, Some((Dropout { rate: 0.3, seed: 3 }, 1))),
     ] {
-        let mut network =
-            Network::<f64>::drawn(&[7, 6, 5, 3], Init::XavierUniform, 5).with_activation(activation).with_layer_norm();
+        let drawn = Network::<f64>::drawn(&[7, 6, 5, 3], Init::XavierUniform, 5);
+        let mut network = with_norm(drawn.with_activation(activation));
         let numbers = Numbers::new(8, 1);
         for layer in &mut network.layers_mut()[..2] {
             for (at, value) in (1..).zip(layer.gain.iter_mut().chain(&mut layer.shift)) {
@@ -330,9 +330,11 @@ fn descends_with_layer_norm<P: Program>() {
 
 /// Differences are of numbers a few times as large as without it, which are divided by deviations below 1.
 #[test]
-fn gradients_are_differences_of_losses_with_layer_norm() {
-    descends_with_layer_norm::<Sequential>();
-    descends_with_layer_norm::<Parallel>();
+fn gradients_are_differences_of_losses_with_norms() {
+    for with_norm in [Network::with_layer_norm, Network::with_batch_norm] {
+        descends_with_norms::<Sequential>(with_norm);
+        descends_with_norms::<Parallel>(with_norm);
+    }
 }
 
 /// Two rows by hand: 1, 2, 3, 4 has the mean 2.5 and the variance 1.25; what does not vary is 0.

@@ -13,6 +13,7 @@ use warpplay_tests::backends::{for_each_architecture, for_each_architecture_of_f
 use warpplay_tests::folder::Folder;
 use warpplay_tests::mlp::{Twin, images, resumed, swept, train};
 use warpplay_tests::npy::npy;
+use warpplay_tests::rounding::{SINGLE, loss_bound};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 const LOSSES: [Loss; 2] = [Loss::MeanSquaredError, Loss::Huber];
@@ -127,20 +128,22 @@ fn epochs_of_regressions_equal_the_plain_programs() {
     }
 }
 
-/// A rounding of the operands to as many bits moves a first step's outputs, and so the loss, whose slope is at most twice the largest difference of about 4, by no more than some of them.
+/// TF32 cuts off what its 11 significant bits do not hold, the others round.
 #[test]
 fn short_formats_have_regressions() {
     let set = set(32, 3, 5, 4);
     for loss in LOSSES {
-        let first = |device: &Device, precision| -> warpplay::Result<f64> {
-            let options = Options { precision, epochs: 1, learning_rate: 0.0, ..options(&[11, 6], 32, loss) };
-            Ok(train(device, &options, &set)?.0[0])
+        let options = Options { epochs: 1, learning_rate: 0.0, ..options(&[11, 6], 32, loss) };
+        let first = |device: &Device, precision| -> warpplay::Result<(f64, Network)> {
+            let (losses, network) = train(device, &Options { precision, ..options.clone() }, &set)?;
+            Ok((losses[0], network))
         };
-        let exact = first(&Device::cpu(), Precision::F64).expect("cpu");
+        let (exact, network) = first(&Device::cpu(), Precision::F64).expect("cpu");
         for_each_architecture(|device| {
-            for (precision, bits) in [(Precision::Tf32, 10), (Precision::F16, 10), (Precision::Bf16, 7)] {
-                let bound = Tolerance { abs: 64.0 / f64::from(1 << bits), rel: 0.0 };
-                close(&format!("{loss} in {precision} on {device}"), &[first(device, precision)?], &[exact], bound);
+            for (precision, bits) in [(Precision::Tf32, 10), (Precision::F16, 11), (Precision::Bf16, 8)] {
+                let bound = loss_bound(&network, &set, &options, 1.0 / f64::from(1 << bits));
+                let bound = Tolerance { abs: bound, rel: 0.0 };
+                close(&format!("{loss} in {precision} on {device}"), &[first(device, precision)?.0], &[exact], bound);
             }
             Ok(())
         });
@@ -184,12 +187,38 @@ fn evaluations_of_regressions_are_those_of_the_cpu() {
     let set = set(50, 2, 5, 3);
     for loss in LOSSES {
         for_each_architecture(|device| {
-            let mut trainer = Trainer::builder(&set).options(options(&[6], 10, loss)).test(&set).build(device)?;
+            let options = options(&[6], 10, loss);
+            let mut trainer = Trainer::builder(&set).options(options.clone()).test(&set).build(device)?;
             let report = trainer.run(Progress::go_on)?;
-            let cpu = Classifier::builder(&trainer.network()?).loss(loss).build(&Device::cpu())?.evaluate(&set)?;
+            let network = trainer.network()?;
+            let cpu = Classifier::builder(&network).loss(loss).build(&Device::cpu())?.evaluate(&set)?;
             let found = report.epochs[1].test_loss.expect("a test set");
-            close("loss", &[found], &[cpu.loss], Tolerance { abs: 0.0, rel: 4e-6 });
+            // Each within the bound of exact arithmetic.
+            let bound = 2.0 * loss_bound(&network, &set, &options, SINGLE);
+            close("loss", &[found], &[cpu.loss], Tolerance { abs: bound, rel: 0.0 });
             assert_eq!(report.epochs[1].test_accuracy, None, "{loss} on {device}");
+            Ok(())
+        });
+    }
+}
+
+/// All options of hidden layers and of the loss at once: norms, curves, units that are dropped, one output and several; a last batch that is short, a set copied from the host, clipping and an optimiser with a state.
+#[test]
+fn regressions_with_layer_norm_and_dropout_equal_the_plain_programs() {
+    let momentum = Optimizer::Momentum { momentum: 0.9 };
+    for (loss, n, hidden, outputs, batch, activation, stream, optimizer) in [
+        (Loss::MeanSquaredError, 60, &[9][..], 1, 7, Activation::Relu, Residence::Device, Optimizer::Sgd),
+        (Loss::Huber, 40, &[17, 12], 3, 40, Activation::Gelu, Residence::Host, momentum),
+    ] {
+        let set = set(n, 3, 5, outputs);
+        let clip_norm = (outputs > 1).then_some(0.5);
+        let (layer_norm, dropout) = (true, 0.2);
+        let options =
+            Options { layer_norm, dropout, activation, stream, optimizer, clip_norm, ..options(hidden, batch, loss) };
+        let twin = Twin::of(&options, &set);
+        for_each_architecture_of_f32(|device| {
+            let (found, weights) = train(device, &options, &set)?;
+            twin.check(&format!("{loss}, {hidden:?}, {activation} on {device}"), &found, &weights);
             Ok(())
         });
     }

@@ -77,18 +77,23 @@ fn windows([rows, cols]: [usize; 2]) -> impl Iterator<Item = [usize; 4]> {
     })
 }
 
-/// The largest of 2 × 2 pixels, channel by channel.
+/// Whether `value` is what a maximum with `most` gives: the larger one, and of what is no number the last.
+fn replaces<T: Real>(value: T, most: T) -> bool {
+    value > most || value.widened().is_nan()
+}
+
+/// The largest of 2 × 2 pixels, channel by channel; NaN where one of them is NaN.
 pub fn pool<T: Real>(h: &[T], size: [usize; 2], channels: usize) -> Vec<T> {
     let largest = |[a, b, c, d]: [usize; 4]| {
         (0..channels).map(move |channel| {
             let [first, others @ ..] = [a, b, c, d].map(|pixel| h[pixel * channels + channel]);
-            others.into_iter().fold(first, |most, value| if value > most { value } else { most })
+            others.into_iter().fold(first, |most, value| if replaces(value, most) { value } else { most })
         })
     };
     windows(size).flat_map(largest).collect()
 }
 
-/// Gradient through [`pool`] and the rectifier before it, whose outputs are `h`: to the first of the four pixels that is the largest, if it is above 0.
+/// Gradient through [`pool`] and the rectifier before it, whose outputs are `h`: to the first of the four pixels that is the largest, if it is above 0; to the last NaN, where there is one.
 pub fn pool_backward<T: Real>(h: &[T], gradient: &[T], size: [usize; 2], channels: usize) -> Vec<T> {
     let mut dz = vec![T::zero(); h.len()];
     for (window, gradient) in windows(size).zip(gradient.chunks_exact(channels)) {
@@ -96,11 +101,9 @@ pub fn pool_backward<T: Real>(h: &[T], gradient: &[T], size: [usize; 2], channel
             let mut most = window[0] * channels + channel;
             for pixel in &window[1..] {
                 let at = pixel * channels + channel;
-                most = if h[at] > h[most] { at } else { most };
+                most = if replaces(h[at], h[most]) { at } else { most };
             }
-            if h[most] > T::zero() {
-                dz[most] = gradient;
-            }
+            dz[most] = if h[most] <= T::zero() { T::zero() } else { gradient };
         }
     }
     dz

@@ -102,24 +102,25 @@ pub(super) unsafe fn put(
 ///
 /// * Launch: [`shape`], a thread four units, blocks of 256.
 /// * Reads: `sums` `[n_rows, line_length(n_units)]`, with bias.
-/// * Writes: the activation: `short`, in parts `[parts, n_rows, line]`, or `single` `[n_rows, line]` where that is not there; its derivative to `slopes`, of the shape of `sums`, unless they are null.
+/// * Writes: the activation: `short`, in parts `[parts, n_rows, line]`, or `single` `[n_rows, line]` where that is not there; its derivative to `slopes` `[n_kept, line_length(n_units)]`; `n_kept` is `n_rows`, or 0 where none are kept.
 /// * Shared: none.
 /// * Cost: four bytes read, four written for the derivative, and those of the output; an exponential or two a unit.
 /// * Twin: `warpplay_cpu_ref::mlp::pieces::activate`.
 /// * Source: PyTorch's `Tanh`, `Sigmoid`, `GELU`, `ReLU`.
 ///
 /// # Safety
-/// After the product of the same layer; `slopes` is null or as long as `sums`; the lines of `short` or `single` have room for the units.
-#[kernel(shape = shape(n_rows, n_units), max_threads = BLOCK, require = n_quads(n_rows, n_units) <= 1 << 31 && n_units <= line && line.is_multiple_of(4) && of <= kind::RELU)]
+/// After the product of the same layer; the lines of `short` or `single` have room for the units.
+#[kernel(shape = shape(n_rows, n_units), max_threads = BLOCK, require = n_quads(n_rows, n_units) <= 1 << 31 && n_units <= line && line.is_multiple_of(4) && of <= kind::RELU && (n_kept == 0 || n_kept == n_rows))]
 pub unsafe fn mlp_layers_activate(
     #[len(n_rows as usize * line_length(n_units) as usize)] sums: *const f32,
-    slopes: *mut f32,
+    #[len(n_kept as usize * line_length(n_units) as usize)] slopes: *mut f32,
     #[len(if short.values.is_null() { n_rows as usize * line as usize } else { 0 })] single: *mut f32,
     short: Parts,
     n_rows: u32,
     n_units: u32,
     line: u32,
     of: u32,
+    n_kept: u32,
 ) {
     sync::follow();
     let Some((row, unit)) = own_quad(n_rows, n_units) else { return };
@@ -138,7 +139,7 @@ pub unsafe fn mlp_layers_activate(
             j += 1;
         }
         put(short, single, row, line, unit, n_units, values);
-        if !slopes.is_null() {
+        if n_kept != 0 {
             memory::store_quad(slopes, at, derivatives);
         }
     }

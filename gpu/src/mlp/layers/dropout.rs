@@ -46,7 +46,7 @@ fn factors(step_key: u64, row: usize, unit: u32, n_units: u32, threshold: u32, s
 /// Multiplies the outputs of a hidden layer, and the derivatives of its activation, with 0 where a unit is dropped, else with the scale.
 ///
 /// * Launch: [`shape`], a thread four units, blocks of 256.
-/// * Reads: `step`; `keys`, of which the first is the layer's [`epoch_key`]; the outputs: `short`, in parts `[parts, n_rows, line]`, or `single` `[n_rows, line]` where that is not there; `slopes` `[n_rows, line_length(n_units)]`, unless they are null.
+/// * Reads: `step`; `keys`, of which the first is the layer's [`epoch_key`]; the outputs: `short`, in parts `[parts, n_rows, line]`, or `single` `[n_rows, line]` where that is not there; `slopes` `[n_kept, line_length(n_units)]`; `n_kept` is `n_rows`, or 0 where there are none.
 /// * Writes: the outputs and `slopes`.
 /// * Shared: none.
 /// * Cost: the outputs read and written, and the derivatives; two random numbers of 64 bits a quad.
@@ -54,12 +54,12 @@ fn factors(step_key: u64, row: usize, unit: u32, n_units: u32, threshold: u32, s
 /// * Source: Srivastava et al. 2014; scaled in training, as PyTorch's `Dropout`.
 ///
 /// # Safety
-/// After the outputs of the same layer and before the product that reads them; `slopes` is null or has the rows; the lines of `short` or `single` have room for the units.
-#[kernel(shape = shape(n_rows, n_units), max_threads = BLOCK, require = n_quads(n_rows, n_units) <= 1 << 31 && n_units <= line && line.is_multiple_of(4))]
+/// After the outputs of the same layer and before the product that reads them; the lines of `short` or `single` have room for the units.
+#[kernel(shape = shape(n_rows, n_units), max_threads = BLOCK, require = n_quads(n_rows, n_units) <= 1 << 31 && n_units <= line && line.is_multiple_of(4) && (n_kept == 0 || n_kept == n_rows))]
 pub unsafe fn mlp_layers_dropout(
     #[len(if short.values.is_null() { n_rows as usize * line as usize } else { 0 })] single: *mut f32,
     short: Parts,
-    slopes: *mut f32,
+    #[len(n_kept as usize * line_length(n_units) as usize)] slopes: *mut f32,
     #[len(1)] keys: *const u64,
     #[len(1)] step: *const u32,
     n_rows: u32,
@@ -67,6 +67,7 @@ pub unsafe fn mlp_layers_dropout(
     line: u32,
     threshold: u32,
     scale: f32,
+    n_kept: u32,
 ) {
     sync::follow();
     let Some((row, unit)) = own_quad(n_rows, n_units) else { return };
@@ -90,7 +91,7 @@ pub unsafe fn mlp_layers_dropout(
         } else {
             short.put_quad(at, quad);
         }
-        if !slopes.is_null() {
+        if n_kept != 0 {
             let at = row * line_length(n_units) as usize + unit as usize;
             let mut quad = memory::load_quad(slopes, at);
             crate::unroll::unroll!(J in [0, 1, 2, 3] {

@@ -42,7 +42,7 @@ fn own_row(n_rows: u32, n_units: u32) -> (u32, u32) {
 
 /// A quad, with 0 beyond the last unit.
 #[inline(always)]
-fn of_units(mut quad: [f32; 4], unit: u32, n_units: u32) -> [f32; 4] {
+pub(super) fn of_units(mut quad: [f32; 4], unit: u32, n_units: u32) -> [f32; 4] {
     unroll!(J in [1, 2, 3] {
         if unit + J as u32 >= n_units {
             quad[J] = 0.0;
@@ -55,22 +55,23 @@ fn of_units(mut quad: [f32; 4], unit: u32, n_units: u32) -> [f32; 4] {
 ///
 /// * Launch: [`shape`], a warp a row, 8 rows a block.
 /// * Reads: `sums`; `parameters`: a line of gains and one of shifts.
-/// * Writes: `sums`; for the backward pass, unless they are null, `normalised`, the same without gain and shift, and `inverses` `[n_rows]`, `1 / √(variance + 1e-5)`.
+/// * Writes: `sums`; for the backward pass `normalised` `[n_kept, line_length(n_units)]`, the same without gain and shift, and `inverses` `[n_kept]`, `1 / √(variance + 1e-5)`; `n_kept` is `n_rows`, or 0 where nothing is kept.
 /// * Shared: none.
 /// * Cost: three passes over a row, of which two are read from the cache; two reductions of a warp.
 /// * Twin: `warpplay_cpu_ref::mlp::norm::normalise`, `warpplay_cpu_ref::mlp::norm::scale_and_shift`.
 /// * Source: Ba et al. 2016; epsilon and variance as PyTorch's `LayerNorm`.
 ///
 /// # Safety
-/// After the product of the same layer; `normalised` and `inverses` are both null, or have the rows.
-#[kernel(shape = shape(n_rows), max_threads = BLOCK, require = n_units >= 1)]
+/// After the product of the same layer.
+#[kernel(shape = shape(n_rows), max_threads = BLOCK, require = n_units >= 1 && (n_kept == 0 || n_kept == n_rows))]
 pub unsafe fn mlp_layers_layer_norm(
     #[len(n_rows as usize * line_length(n_units) as usize)] sums: *mut f32,
     #[len(2 * line_length(n_units) as usize)] parameters: *const f32,
-    normalised: *mut f32,
-    inverses: *mut f32,
+    #[len(n_kept as usize * line_length(n_units) as usize)] normalised: *mut f32,
+    #[len(n_kept)] inverses: *mut f32,
     n_rows: u32,
     n_units: u32,
+    n_kept: u32,
 ) {
     sync::follow();
     let (row, n_quads) = own_row(n_rows, n_units);
@@ -108,12 +109,12 @@ pub unsafe fn mlp_layers_layer_norm(
                 y[J] = gain[J] * x[J] + shift[J];
             });
             memory::store_quad(sums, start + unit, y);
-            if !normalised.is_null() {
+            if n_kept != 0 {
                 memory::store_quad(normalised, start + unit, x);
             }
             quad += thread::WARP;
         }
-        if !inverses.is_null() && n_quads > 0 && thread::lane() == 0 {
+        if n_kept != 0 && n_quads > 0 && thread::lane() == 0 {
             memory::store(inverses, row as usize, inverse);
         }
     }

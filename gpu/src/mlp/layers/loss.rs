@@ -111,6 +111,40 @@ fn sum_of(z: &[f32; PER_LANE], n_classes: u32) -> f32 {
     warp::reduce_sum(sum)
 }
 
+/// A warp's row of a step, and what makes a gradient of a row.
+pub(super) struct StepRow {
+    pub row: u32,
+    /// Whether there is a sample.
+    pub active: bool,
+    /// 0 where there is none.
+    pub sample: usize,
+    /// Samples of the step, or 1 for a sum.
+    pub divisor: f32,
+    /// The loss scale, 1 without `control`.
+    pub scale: f32,
+}
+
+impl StepRow {
+    /// This warp's.
+    ///
+    /// # Safety
+    /// Order and step of `rows` are null or valid, and so is `control`.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn own(rows: &Rows, control: *const u32, mean: u32) -> Self {
+        let row = thread::block_idx_x() * ROWS + thread::warp_index();
+        // SAFETY: as the caller vouches; an active row is below the samples that are left.
+        unsafe {
+            let offset = rows.offset();
+            let n_rows = rows.count(offset);
+            let active = row < n_rows;
+            let sample = if active { rows.sample(offset, row) as usize } else { 0 };
+            let scale = if control.is_null() { 1.0 } else { f32::from_bits(memory::load(control, control::SCALE)) };
+            Self { row, active, sample, divisor: if mean != 0 { n_rows as f32 } else { 1.0 }, scale }
+        }
+    }
+}
+
 /// Gradient of the loss by the logits, and the losses' sum of each block.
 ///
 /// `gradient = (softmax - target) / divisor * loss_scale`, where `divisor` is the batch's size for `mean = 1`, else 1, the loss scale is 1 without
@@ -128,8 +162,9 @@ fn sum_of(z: &[f32; PER_LANE], n_classes: u32) -> f32 {
 /// `labels` has a byte below `n_classes` for each sample that `rows` names; `control` is null or the step's; `short` or `gradient` has lines for the batch.
 #[kernel(shape = shape(rows.batch).overlapping(), max_threads = BLOCK, require = (1..=MAX_CLASSES).contains(&n_classes))]
 pub unsafe fn mlp_layers_loss_gradient(
-    #[len(rows.batch * line_length(n_classes))] logits: *const f32,
-    #[len(if short.values.is_null() { rows.batch * line_length(n_classes) } else { 0 })] gradient: *mut f32,
+    #[len(rows.batch as usize * line_length(n_classes) as usize)] logits: *const f32,
+    #[len(if short.values.is_null() { rows.batch as usize * line_length(n_classes) as usize } else { 0 })]
+    gradient: *mut f32,
     labels: *const u8,
     #[len(n_blocks(rows.batch))] partial_losses: *mut f32,
     control: *const u32,
@@ -143,11 +178,8 @@ pub unsafe fn mlp_layers_loss_gradient(
     sync::follow();
     // SAFETY: arrays are as long as the kernel asks; an active row is one of the step's, whose label exists, and its elements are below `line_length(n_classes)`.
     unsafe {
-        let offset = rows.offset();
-        let n_rows = rows.count(offset);
-        let row = thread::block_idx_x() * ROWS + thread::warp_index();
-        let active = row < n_rows;
-        let label = if active { memory::load(labels, rows.sample(offset, row) as usize) as u32 } else { 0 };
+        let StepRow { row, active, sample, divisor, scale } = StepRow::own(&rows, control, mean);
+        let label = if active { memory::load(labels, sample) as u32 } else { 0 };
         let z = lane_logits(logits, row, n_classes, active);
         let Softmax { powers, sum, most } = softmax(&z, n_classes, active);
         let mut of_target = logit_of(&z, label);
@@ -156,8 +188,6 @@ pub unsafe fn mlp_layers_loss_gradient(
             of_target = of_label * of_target + even * sum_of(&z, n_classes);
         }
         let loss = if active && thread::lane() == 0 { math::ln(sum) + most - of_target } else { 0.0 };
-        let scale = if control.is_null() { 1.0 } else { f32::from_bits(memory::load(control, control::SCALE)) };
-        let divisor = if mean != 0 { n_rows as f32 } else { 1.0 };
         let start = row as usize * line_length(n_classes) as usize;
         let short_start = row as usize * parts::line_length(n_classes) as usize;
         unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
@@ -197,7 +227,7 @@ pub unsafe fn mlp_layers_loss_gradient(
 /// `labels` holds bytes below `n_classes`; `rows` has no order and no step.
 #[kernel(shape = shape(rows.batch), max_threads = BLOCK, require = (1..=MAX_CLASSES).contains(&n_classes))]
 pub unsafe fn mlp_layers_classify(
-    #[len(rows.batch * line_length(n_classes))] logits: *const f32,
+    #[len(rows.batch as usize * line_length(n_classes) as usize)] logits: *const f32,
     #[len(rows.n_samples())] labels: *const u8,
     #[len(rows.n_samples())] classes: *mut u32,
     #[len(rows.n_samples())] losses: *mut f32,

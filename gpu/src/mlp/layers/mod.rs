@@ -9,6 +9,8 @@
 //!
 //! With layer norm, `layer_norm` precedes each activation, which is a launch for the rectifier too, and `layer_norm_back` and `layer_norm_parameters` are in the place of `slope`.
 //!
+//! With batch norm, `batch_norm` and `batch_norm_back` are in these places, and `batch_norm_apply` in evaluations.
+//!
 //! With dropout, `dropout` follows the outputs of each hidden layer.
 //!
 //! All launches of a step take the step's number from device memory ([`control`]), which the update moves on: one recorded graph serves every step.
@@ -24,12 +26,14 @@
 //! | [`regression`] | losses of a regression and their gradient |
 //! | [`activate`] | activations that are not part of the products |
 //! | [`layer_norm`] | layer norm before activations |
+//! | [`batch_norm`] | batch norm before activations |
 //! | [`dropout`] | dropout of hidden units |
 //! | [`clip`] | the norm of all gradients, if they are clipped |
 //! | [`update`] | all optimisers |
 //! | [`patches`], [`pool`], [`filters`] | networks of convolutions: what the first one reads, the largest of 2 × 2 pixels, the update |
 
 pub mod activate;
+pub mod batch_norm;
 pub mod clip;
 pub mod control;
 pub mod dropout;
@@ -67,6 +71,9 @@ crate::kernel_set! {
     layer_norm::mlp_layers_layer_norm,
     layer_norm::mlp_layers_layer_norm_back,
     layer_norm::mlp_layers_layer_norm_parameters,
+    batch_norm::mlp_layers_batch_norm,
+    batch_norm::mlp_layers_batch_norm_apply,
+    batch_norm::mlp_layers_batch_norm_back,
     clip::mlp_layers_norm,
     clip::mlp_layers_clip,
     update::mlp_layers_weights,

@@ -47,6 +47,12 @@ unsafe fn store(base: *mut u16, at: usize, quad: [f32; 4]) {
     unsafe { memory::store(base.cast::<u64>(), at / 4, both) };
 }
 
+/// Whether a pixel takes the place of the largest before it: what is no number is larger than all others, the last of several.
+#[inline(always)]
+fn is_larger(value: f32, most: f32) -> bool {
+    value > most || value.is_nan()
+}
+
 /// Where the four pixels of a smaller one lie, whose images are `width` wide; and the smaller one's quad. Rows of all images follow each other, since heights are even.
 #[inline(always)]
 fn window(number: u32, width: u32, channels: u32) -> ([usize; 4], usize) {
@@ -60,7 +66,19 @@ fn window(number: u32, width: u32, channels: u32) -> ([usize; 4], usize) {
     ([at(0, 0), at(0, 1), at(1, 0), at(1, 1)], pixel as usize * channels as usize + channel as usize)
 }
 
-/// The largest of 2 × 2 pixels, channel by channel.
+/// The window of this thread, if it has one, after what it follows.
+#[inline(always)]
+fn own_window(n_pixels: u32, width: u32, channels: u32) -> Option<([usize; 4], usize)> {
+    sync::follow();
+    // The kernels ask for sizes above 0; said again, divisions need no check.
+    if width == 0 || channels / 4 == 0 {
+        return None;
+    }
+    let number = thread::index_1d_below(n_pixels * (channels / 4))?;
+    Some(window(number, width, channels))
+}
+
+/// The largest of 2 × 2 pixels, channel by channel; no number where one of them is none.
 ///
 /// * Launch: [`shape`], a thread four channels of a pixel, blocks of 256.
 /// * Reads: `values`, whose images are `2 width` wide.
@@ -80,20 +98,14 @@ pub unsafe fn mlp_layers_pool(
     width: u32,
     channels: u32,
 ) {
-    sync::follow();
-    // The kernel asks for sizes above 0; said again, divisions need no check.
-    if width == 0 || channels / 4 == 0 {
-        return;
-    }
-    let Some(number) = thread::index_1d_below(n_pixels * (channels / 4)) else { return };
-    let ([a, b, c, d], to) = window(number, width, channels);
+    let Some(([a, b, c, d], to)) = own_window(n_pixels, width, channels) else { return };
     // SAFETY: the four pixels exist, and the result is this thread's.
     unsafe {
         let mut most = load(values, a);
         let others = [load(values, b), load(values, c), load(values, d)];
         unroll!(J in [0, 1, 2, 3] {
             unroll!(P in [0, 1, 2] {
-                if others[P][J] > most[J] {
+                if is_larger(others[P][J], most[J]) {
                     most[J] = others[P][J];
                 }
             });
@@ -102,7 +114,7 @@ pub unsafe fn mlp_layers_pool(
     }
 }
 
-/// Gradient through [`mlp_layers_pool`] and the rectifier before it: goes to the first of the four pixels that is the largest, if it is above 0.
+/// Gradient through [`mlp_layers_pool`] and the rectifier before it: goes to the first of the four pixels that is the largest, if it is above 0; to the last that is no number, where there is one.
 ///
 /// * Launch: [`shape`], a thread four channels of a pixel, blocks of 256.
 /// * Reads: `values`, the rectifier's outputs; `gradient` by what was the largest.
@@ -123,13 +135,7 @@ pub unsafe fn mlp_layers_pool_back(
     width: u32,
     channels: u32,
 ) {
-    sync::follow();
-    // The kernel asks for sizes above 0; said again, divisions need no check.
-    if width == 0 || channels / 4 == 0 {
-        return;
-    }
-    let Some(number) = thread::index_1d_below(n_pixels * (channels / 4)) else { return };
-    let ([a, b, c, d], from) = window(number, width, channels);
+    let Some(([a, b, c, d], from)) = own_window(n_pixels, width, channels) else { return };
     // SAFETY: the four pixels and the gradient's exist, and those of the result are this thread's.
     unsafe {
         let pixels = [load(values, a), load(values, b), load(values, c), load(values, d)];
@@ -138,11 +144,11 @@ pub unsafe fn mlp_layers_pool_back(
         unroll!(J in [0, 1, 2, 3] {
             let (mut most, mut first) = (pixels[0][J], 0);
             unroll!(P in [1, 2, 3] {
-                if pixels[P][J] > most {
+                if is_larger(pixels[P][J], most) {
                     (most, first) = (pixels[P][J], P);
                 }
             });
-            let value = if most > 0.0 { gradient[J] } else { 0.0 };
+            let value = if most <= 0.0 { 0.0 } else { gradient[J] };
             unroll!(P in [0, 1, 2, 3] {
                 results[P][J] = if first == P { value } else { 0.0 };
             });

@@ -7,8 +7,7 @@
 //! Huber                delta,          factor 1 / n_outputs
 //! ```
 
-use super::control;
-use super::loss::{BLOCK, MAX_CLASSES, ROWS, n_blocks, shape};
+use super::loss::{BLOCK, MAX_CLASSES, ROWS, StepRow, n_blocks, shape};
 use super::parts::{self, Parts};
 use super::view::{Rows, line_length};
 use crate::cuda::{block, kernel, memory, shared_array, sync, thread, warp};
@@ -51,8 +50,9 @@ pub fn value_and_slope(d: f32, delta: f32) -> (f32, f32) {
 /// `targets` has `n_outputs` numbers for each sample that `rows` names; `control` is null or the step's; `short` or `gradient` has lines for the batch.
 #[kernel(shape = shape(rows.batch).overlapping(), max_threads = BLOCK, require = (1..=MAX_CLASSES).contains(&n_outputs))]
 pub unsafe fn mlp_layers_regression_gradient(
-    #[len(rows.batch * line_length(n_outputs))] outputs: *const f32,
-    #[len(if short.values.is_null() { rows.batch * line_length(n_outputs) } else { 0 })] gradient: *mut f32,
+    #[len(rows.batch as usize * line_length(n_outputs) as usize)] outputs: *const f32,
+    #[len(if short.values.is_null() { rows.batch as usize * line_length(n_outputs) as usize } else { 0 })]
+    gradient: *mut f32,
     #[len(rows.n_samples() * n_outputs as usize)] targets: *const f32,
     #[len(n_blocks(rows.batch))] partial_losses: *mut f32,
     control: *const u32,
@@ -67,13 +67,7 @@ pub unsafe fn mlp_layers_regression_gradient(
     sync::follow();
     // SAFETY: arrays are as long as the kernel asks; an active row is one of the step's, whose targets exist, and its elements are below `line_length(n_outputs)`.
     unsafe {
-        let offset = rows.offset();
-        let n_rows = rows.count(offset);
-        let row = thread::block_idx_x() * ROWS + thread::warp_index();
-        let active = row < n_rows;
-        let sample = if active { rows.sample(offset, row) as usize } else { 0 };
-        let scale = if control.is_null() { 1.0 } else { f32::from_bits(memory::load(control, control::SCALE)) };
-        let divisor = if mean != 0 { n_rows as f32 } else { 1.0 };
+        let StepRow { row, active, sample, divisor, scale } = StepRow::own(&rows, control, mean);
         let start = row as usize * line_length(n_outputs) as usize;
         let short_start = row as usize * parts::line_length(n_outputs) as usize;
         let mut loss = 0.0;
@@ -116,7 +110,7 @@ pub unsafe fn mlp_layers_regression_gradient(
 /// `rows` has no order and no step.
 #[kernel(shape = shape(rows.batch), max_threads = BLOCK, require = (1..=MAX_CLASSES).contains(&n_outputs))]
 pub unsafe fn mlp_layers_regression_losses(
-    #[len(rows.batch * line_length(n_outputs))] outputs: *const f32,
+    #[len(rows.batch as usize * line_length(n_outputs) as usize)] outputs: *const f32,
     #[len(rows.n_samples() * n_outputs as usize)] targets: *const f32,
     #[len(rows.n_samples())] losses: *mut f32,
     rows: Rows,

@@ -3,7 +3,7 @@
 //! ```text
 //! images       [n, image_stride] u8; the stride is a multiple of 16, what lies beyond a line's pixels is 0
 //! parameters   [n_inputs + 1, line_length(n_outputs)] f32: the weights, and the bias as the last line; the rest of a line is 0.
-//!              With layer norm two lines more: gains and shifts
+//!              With layer norm or batch norm two lines more: gains and shifts
 //! logits       [batch, line_length(n_classes)] f32
 //! ```
 //!

@@ -6,7 +6,7 @@ use super::{Dataset, most_classes};
 use crate::mlp::csv_file::{self, CsvFormat};
 use crate::mlp::source::Source;
 use crate::mlp::{npy, sample_files};
-use crate::{Error, Result};
+use crate::{Error, Precision, Result};
 
 /// What standardises features: of each the mean and the standard deviation over the samples of a training set.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +19,7 @@ pub struct Scaling {
 
 impl Dataset {
     /// A set of `labels.len()` samples of `n_features` numbers, `features` `[n, n_features]`, which networks take as they are; labels are below `n_classes`. With [`Precision::F16`](crate::Precision::F16) they are rounded to
-    /// half precision, so none may exceed 65,504: see [`scaled`](Self::scaled).
+    /// half precision, so a set with one beyond 65,504 is refused by trainers and classifiers: see [`scaled`](Self::scaled).
     ///
     /// # Errors
     /// As [`Dataset::new`]; [`Error::Shape`] also for a feature that is not finite.
@@ -174,9 +174,28 @@ impl Dataset {
         Self::of_features_with_targets(features, targets, n_features, 1, path.display().to_string())
     }
 
+    /// Checks that a precision holds all features: half precision rounds them to its own numbers.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for the first that it does not hold.
+    pub(in crate::mlp) fn expect_precision(&self, precision: Precision) -> Result<()> {
+        let Some(at) = beyond(&self.features, precision) else { return Ok(()) };
+        let (sample, number) = (at / self.n_inputs() as usize, at % self.n_inputs() as usize);
+        let what = format!("feature {number} of sample {sample} of {}", self.source());
+        Err(Error::shape(what, WITHIN_HALF, self.features[at]))
+    }
+
     fn expect_features(&self) -> Result<&[f32]> {
         self.features().ok_or_else(|| Error::shape(self.source(), "samples with features", "images"))
     }
+}
+
+/// What features of half precision are, as errors say it.
+pub(in crate::mlp) const WITHIN_HALF: &str = "-65504 to 65504 with precision f16";
+
+/// The place of the first feature that the precision does not hold.
+pub(in crate::mlp) fn beyond(features: &[f32], precision: Precision) -> Option<usize> {
+    features.iter().position(|value| precision == Precision::F16 && value.abs() > 65_504.0)
 }
 
 /// The number of classes where none is given.

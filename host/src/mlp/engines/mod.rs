@@ -106,6 +106,6 @@ impl Setup {
     pub fn n_parameters(&self) -> u64 {
         let linear: u64 = self.sizes.windows(2).map(|size| (u64::from(size[0]) + 1) * u64::from(size[1])).sum();
         let hidden: u64 = self.options.hidden.iter().map(|&width| u64::from(width)).sum();
-        linear + if self.options.layer_norm { 2 * hidden } else { 0 }
+        linear + if self.options.has_norm() { 2 * hidden } else { 0 }
     }
 }

@@ -7,6 +7,7 @@
 //!   Flatten
 //!   Gemm  with W1 [in, out] and b1 [out]
 //!   LayerNormalization  with gain1 [out] and shift1 [out], where the network has layer norms
+//!   BatchNormalization  with mean1 [out] and variance1 [out] too, where it has batch norms
 //!   Relu                                     these two for each layer, Relu not after the last; Tanh or Sigmoid in its place, or
 //!                                            z (1 + Erf(z / √2)) / 2, which these operators have no name for
 //! logits  float32 [n, n_classes]
@@ -132,7 +133,21 @@ impl Network {
                         graph.nodes.push(node("LayerNormalization", &[z, &gain, &shift], &normalised, &[("axis", -1)]));
                         &normalised
                     }
-                    None => z,
+                    None => match self.batch_norms().get(number - 1) {
+                        Some(norm) => {
+                            let names = ["gain", "shift", "mean", "variance"].map(|name| format!("{name}{number}"));
+                            let values = [&norm.gain, &norm.shift, &norm.mean, &norm.variance];
+                            for (name, values) in names.iter().zip(values) {
+                                graph.initializers.push(tensor(name, &sizes[1..], values));
+                            }
+                            let [gain, shift, mean, variance] = &names;
+                            // The operator's epsilon is 1e-5 where none is given.
+                            let inputs = [z, gain, shift, mean, variance];
+                            graph.nodes.push(node("BatchNormalization", &inputs, &normalised, &[]));
+                            &normalised
+                        }
+                        None => z,
+                    },
                 };
                 activate(&mut graph, self.activation(), number, z);
             }

@@ -51,7 +51,7 @@ impl TrainerBuilder {
 
     setters! {
         noted in given;
-        hidden: Vec<u32>, activation: Activation, layer_norm: bool, dropout: f32, loss: Loss, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64,
+        hidden: Vec<u32>, activation: Activation, layer_norm: bool, batch_norm: bool, dropout: f32, loss: Loss, batch: u32, epochs: u32, learning_rate: f64, optimizer: Optimizer, weight_decay: f32, label_smoothing: f32, clip_norm: impl Into<Option<f32>> = clip_norm.into(), schedule: Schedule, warmup: u64,
         reduction: Reduction, init: Init, seed: u64, precision: Precision, engine: Engine, stream: Residence, held_out: u32,
         early_stopping: Option<EarlyStopping>, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
     }
@@ -68,7 +68,7 @@ impl TrainerBuilder {
         self
     }
 
-    /// Initial weights, in place of drawn ones; of a network with the activation that is trained, and layer norms exactly if they are.
+    /// Initial weights, in place of drawn ones; of a network with the activation that is trained, and layer norms or batch norms exactly if they are.
     pub fn network(mut self, network: Network) -> Self {
         self.network = Some(network);
         self
@@ -90,7 +90,7 @@ impl TrainerBuilder {
     /// Checks the options against the data.
     ///
     /// # Errors
-    /// [`Error::Option`] for an option that is not allowed, or not with this data; [`Error::Shape`] for too many pixels or classes.
+    /// [`Error::Option`] for an option that is not allowed, or not with this data; [`Error::Shape`] for too many inputs or outputs, or features beyond the precision.
     pub fn check(&self) -> Result<()> {
         self.check_with(&self.merged())
     }
@@ -114,9 +114,12 @@ impl TrainerBuilder {
         }
         keep.check()?;
         train.expect_loss(options.loss)?;
+        train.expect_precision(options.precision)?;
         if train.n_inputs() > MAX_WIDTH || train.n_classes() > MAX_CLASSES {
-            let got = format!("{} pixels, {} classes", train.n_inputs(), train.n_classes());
-            let expected = format!("at most {MAX_WIDTH} pixels, {MAX_CLASSES} classes");
+            let inputs = if train.features().is_some() { "features" } else { "pixels" };
+            let outputs = if train.targets().is_some() { "targets" } else { "classes" };
+            let got = format!("{} {inputs}, {} {outputs}", train.n_inputs(), train.n_classes());
+            let expected = format!("at most {MAX_WIDTH} {inputs}, {MAX_CLASSES} {outputs}");
             return Err(Error::shape(train.source(), expected, got));
         }
         match (options.held_out, validation, options.early_stopping) {
@@ -132,6 +135,12 @@ impl TrainerBuilder {
         match train.len().checked_sub(options.held_out as usize) {
             Some(n @ 1..) if options.batch as usize > n => {
                 Err(Error::option("batch", options.batch, format!("at most the {n} training samples")))
+            }
+            // A single sample has no variance.
+            Some(n @ 1..) if options.batch_norm && (options.batch == 1 || n % options.batch as usize == 1) => {
+                let allowed =
+                    format!("batches of at least two of the {n} training samples, the last too, with batch_norm");
+                Err(Error::option("batch", options.batch, allowed))
             }
             _ => Ok(()),
         }
@@ -161,6 +170,7 @@ impl TrainerBuilder {
         let sizes = setup.sizes.clone();
         for set in [&self.test, &validation].into_iter().flatten() {
             set.expect_for(&sizes, options.loss, setup.features)?;
+            set.expect_precision(options.precision)?;
         }
         let memory = dispatch::memory_needed(device, &setup, &self.others(validation.as_ref()))?;
         let Self { test, network, resume, keep, .. } = self;
@@ -176,11 +186,16 @@ impl TrainerBuilder {
             return Err(Error::option("activation", options.activation, allowed));
         }
         if let Some(network) = &network
-            && network.layer_norms().is_empty() == options.layer_norm
             && !options.hidden.is_empty()
         {
-            let allowed = format!("{}, as the given network has", !options.layer_norm);
-            return Err(Error::option("layer_norm", options.layer_norm, allowed));
+            for (name, asked, is_without) in [
+                ("layer_norm", options.layer_norm, network.layer_norms().is_empty()),
+                ("batch_norm", options.batch_norm, network.batch_norms().is_empty()),
+            ] {
+                if asked == is_without {
+                    return Err(Error::option(name, asked, format!("{}, as the given network has", !asked)));
+                }
+            }
         }
         let data_checksum = train.checksum();
         device.expect_memory(&memory)?;
@@ -205,6 +220,7 @@ impl TrainerBuilder {
                 let network = match network {
                     Some(network) => network,
                     None if options.layer_norm => drawn()?.with_layer_norm(),
+                    None if options.batch_norm => drawn()?.with_batch_norm(),
                     None => drawn()?,
                 };
                 engine.set_state(&network.to_state())?;
@@ -241,10 +257,11 @@ fn setup(options: Options, train: &Arc<Dataset>) -> Setup {
 }
 
 /// Names of all options.
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 25] = [
     "hidden",
     "activation",
     "layer_norm",
+    "batch_norm",
     "dropout",
     "loss",
     "batch",

@@ -253,6 +253,7 @@ impl Trainer {
     /// [`Error::Shape`] if it does not fit the network; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
         set.expect_for(&self.sizes, self.options.loss, self.train.features().is_some())?;
+        set.expect_precision(self.options.precision)?;
         let known = self.test.iter().find(|(_, test)| Arc::ptr_eq(test, set)).map(|(id, _)| *id);
         let id = known.map_or_else(|| self.engine.load(set), Ok)?;
         self.evaluate_loaded(id, set)

@@ -37,9 +37,9 @@ pub(in crate::mlp) fn memory_needed(setup: &Setup, sets: &[usize]) -> Memory {
         None => 1,
     };
     let values: u64 = sizes.iter().map(|&size| u64::from(size)).sum();
-    // Layer norms keep two values of a unit and a product; dropout its factor.
+    // Norms keep two values of a unit and a product; dropout its factor.
     let hidden: u64 = options.hidden.iter().map(|&width| u64::from(width)).sum();
-    let kept = 3 * u64::from(options.layer_norm) + u64::from(options.dropout > 0.0);
+    let kept = 3 * u64::from(options.has_norm()) + u64::from(options.dropout > 0.0);
     let n_threads = options.threads.unwrap_or_else(rayon::current_num_threads) as u64;
     let n_train = train.as_ref().map_or(0, |train| train.len());
     let largest = sets.iter().fold(n_train, |largest, &n| largest.max(n)) as u64;
@@ -209,6 +209,7 @@ fn values<T: Real>(layers: &[reference::Layer<T>]) -> Vec<LayerValues> {
         bias: widened(&layer.bias),
         gain: widened(&layer.gain),
         shift: widened(&layer.shift),
+        ..LayerValues::default()
     };
     layers.iter().map(values).collect()
 }
@@ -231,7 +232,11 @@ impl<T: Real> CpuEngine<T> {
             Activation::Sigmoid => reference::Activation::Sigmoid,
             Activation::Gelu => reference::Activation::Gelu,
         });
-        let network = if options.layer_norm { network.with_layer_norm() } else { network };
+        let network = match (options.layer_norm, options.batch_norm) {
+            (true, _) => network.with_layer_norm(),
+            (false, true) => network.with_batch_norm(),
+            (false, false) => network,
+        };
         let training = Training::new(network, settings(&options));
         Ok(Self { options, sizes, train, threads, training, kept: None, sets: Vec::new() })
     }
@@ -371,7 +376,13 @@ impl<T: Real> Train for CpuEngine<T> {
 
     fn state(&mut self) -> Result<TrainState> {
         let moments = self.training.moments.iter().map(|moment| values(moment)).collect();
-        Ok(TrainState { layers: values(self.training.network.layers()), moments, loss_scale: None })
+        let network = &self.training.network;
+        let mut layers = values(network.layers());
+        for (layer, running) in layers.iter_mut().zip(network.running()) {
+            [layer.mean, layer.variance] =
+                [&running.mean, &running.variance].map(|values| values.iter().map(|value| value.widened()).collect());
+        }
+        Ok(TrainState { layers, moments, loss_scale: None })
     }
 
     fn set_state(&mut self, state: &TrainState) -> Result<()> {
@@ -382,6 +393,16 @@ impl<T: Real> Train for CpuEngine<T> {
         }
         let mut training = Training::new(self.training.network.clone(), settings(&self.options));
         fill("network", training.network.layers_mut(), &state.layers)?;
+        for (number, (running, values)) in (1..).zip(training.network.running_mut().iter_mut().zip(&state.layers)) {
+            let named =
+                [("mean", &mut running.mean, &values.mean), ("variance", &mut running.variance, &values.variance)];
+            for (name, to, from) in named {
+                if to.len() != from.len() {
+                    return Err(Error::shape(format!("{name} of layer {number}"), to.len(), from.len()));
+                }
+                to.iter_mut().zip(from).for_each(|(to, &from)| *to = T::rounded(from));
+            }
+        }
         for (moment, values) in training.moments.iter_mut().zip(&state.moments) {
             fill("optimizer state", moment, values)?;
         }

@@ -36,6 +36,7 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
         hidden,
         activation,
         layer_norm,
+        batch_norm,
         dropout,
         loss,
         batch,
@@ -65,6 +66,9 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     }
     if *layer_norm {
         return Err(Error::option("layer_norm", layer_norm, "false with engine epoch"));
+    }
+    if *batch_norm {
+        return Err(Error::option("batch_norm", batch_norm, "false with engine epoch"));
     }
     if setup.features {
         return Err(Error::option("engine", Engine::Epoch, "auto or layers with features in f32"));

@@ -9,7 +9,7 @@ use warpplay_gpu::tile::softmax::CLUSTER;
 use warpplay_gpu::tile::softmax::n_losses;
 
 use super::numbers::{Numbers, Outputs};
-use super::plan::{LayerPlan, Plan};
+use super::plan::{LayerPlan, Norm, Plan};
 use super::tiles::{Activate, Drop, Loss, Normalise, NormaliseBack, Slope, Step, Tiles, Written};
 use crate::mlp::Dataset;
 use crate::runtime::launch::views;
@@ -206,6 +206,8 @@ impl Findings {
 pub(super) struct NetworkArrays {
     pub plan: Plan,
     pub parameters: Buffer<f32>,
+    /// Running means and variances of all batch norms.
+    pub running: Buffer<f32>,
     offsets: Buffer<LayerOffsets>,
     /// `[capacity, line_length(n_classes)]`
     pub logits: Buffer<f32>,
@@ -235,6 +237,7 @@ impl NetworkArrays {
             logits: stream.alloc(last.line() as usize * capacity as usize)?,
             tiles: Tiles::new(stream, &plan, numbers, capacity, of)?,
             parameters: stream.alloc(plan.n_values)?,
+            running: stream.alloc(plan.n_running())?,
             offsets: stream.upload(&plan.layers.iter().map(offsets_of).collect::<Vec<_>>())?,
             active: match of {
                 None | Some(activate::kind::RELU) => {
@@ -413,14 +416,21 @@ impl Kernels {
         samples: &Samples,
         rows: RowsArgs<'_>,
     ) -> Result<()> {
-        let NetworkArrays { plan, parameters, logits, tiles, .. } = network;
+        let NetworkArrays { plan, parameters, running, logits, tiles, .. } = network;
         let n = rows.batch;
         let step = Step { labels: In::none(), ..samples.step(rows) };
         // SAFETY: the order holds samples of the set.
         unsafe { self.gather_step(stream, plan, tiles, step)? };
         for number in 0..plan.layers.len() {
             tiles.run_forward(stream, plan, number, n, parameters, logits)?;
-            self.normalise(stream, tiles.normalise(plan, number, false), &plan.layers[number], parameters, n)?;
+            let normalise = tiles.normalise(plan, number, false);
+            match plan.running_of(number) {
+                Some(from) => {
+                    let running = running.view().split_at(from).1;
+                    self.apply_batch_norm(stream, normalise, &plan.layers[number], parameters, running, n)?;
+                }
+                None => self.normalise(stream, normalise, &plan.layers[number], parameters, n)?,
+            }
             self.activate(stream, tiles.activate(plan, number, false), n)?;
         }
         Ok(())
@@ -431,9 +441,10 @@ impl Kernels {
         let Some(Activate { sums, slopes, outputs: Written { single, short }, n_units, line, of }) = activate else {
             return Ok(());
         };
-        // SAFETY: there are lines for as many samples as are taken at once; derivatives, where they are kept, are as long as the sums of a batch.
+        let n_kept = if slopes.is_none() { 0 } else { n };
+        // SAFETY: there are lines for as many samples as are taken at once.
         unsafe {
-            let arguments = (sums, slopes, single, short, n, n_units, line, of);
+            let arguments = (sums, slopes, single, short, n, n_units, line, of, n_kept);
             stream.run_unchecked(&self.set.mlp_layers_activate, arguments)
         }
     }
@@ -449,10 +460,87 @@ impl Kernels {
     ) -> Result<()> {
         let Some(Normalise { sums, normalised, inverses, n_units }) = normalise else { return Ok(()) };
         let of_norm = parameters.view().split_at(layer.parameters + layer.gains()).1;
-        // SAFETY: one stream keeps the order of the launches; what is kept has room for a batch.
+        let n_kept = if normalised.is_none() { 0 } else { n };
+        // SAFETY: one stream keeps the order of the launches.
         unsafe {
-            let arguments = (sums, of_norm, normalised, inverses, n, n_units);
+            let arguments = (sums, of_norm, normalised, inverses, n, n_units, n_kept);
             stream.run_unchecked(&self.set.mlp_layers_layer_norm, arguments)
+        }
+    }
+
+    /// The batch norm of a layer's sums for `n` samples, with running moments.
+    fn apply_batch_norm(
+        &self,
+        stream: &Stream,
+        normalise: Option<Normalise<'_>>,
+        layer: &LayerPlan,
+        parameters: &Buffer<f32>,
+        running: In<'_, f32>,
+        n: u32,
+    ) -> Result<()> {
+        let Some(Normalise { sums, n_units, .. }) = normalise else { return Ok(()) };
+        let of_norm = parameters.view().split_at(layer.parameters + layer.gains()).1;
+        // SAFETY: one stream keeps the order of the launches.
+        unsafe {
+            let arguments = (sums, of_norm, running, n, n_units);
+            stream.run_unchecked(&self.set.mlp_layers_batch_norm_apply, arguments)
+        }
+    }
+
+    /// The batch norm of a layer's sums for a step's batch, whose moments the running ones follow.
+    fn batch_norm(
+        &self,
+        stream: &Stream,
+        normalise: Option<Normalise<'_>>,
+        layer: &LayerPlan,
+        parameters: &Buffer<f32>,
+        running: InOut<'_, f32>,
+        train: &TrainArrays,
+    ) -> Result<()> {
+        let Some(Normalise { sums, normalised, inverses, n_units }) = normalise else { return Ok(()) };
+        let of_norm = parameters.view().split_at(layer.parameters + layer.gains()).1;
+        let TrainArrays { control, n, batch, .. } = train;
+        // SAFETY: one stream keeps the order of the launches, of one step; batches of one sample were refused.
+        unsafe {
+            let arguments = (sums, of_norm, normalised, inverses, running, control, *n, *batch, n_units);
+            stream.run_unchecked(&self.set.mlp_layers_batch_norm, arguments)
+        }
+    }
+
+    /// Gradients of a layer's sums, gains and shifts for a batch, through its batch norm.
+    fn batch_norm_back(
+        &self,
+        stream: &Stream,
+        back: NormaliseBack<'_>,
+        layer: &LayerPlan,
+        parameters: &Buffer<f32>,
+        train: &mut TrainArrays,
+    ) -> Result<()> {
+        let NormaliseBack { gradient, slopes, normalised, inverses, result: Written { single, short }, line } = back;
+        let TrainArrays { parts, control, scaled, n, batch, .. } = train;
+        let gain = parameters.view().split_at(layer.parameters + layer.gains()).1;
+        let result = parts.view_mut().split_at(layer.parts + layer.gains()).1;
+        // SAFETY: one stream keeps the order of the launches, of one step; there are lines for a batch.
+        unsafe {
+            let arguments = (
+                gradient,
+                &*slopes,
+                normalised,
+                inverses,
+                gain,
+                single,
+                short,
+                result,
+                control,
+                u32::from(*scaled),
+                *n,
+                *batch,
+                layer.n_outputs,
+                line,
+                layer.n_parts,
+                layer.n_values,
+            );
+            stream.run_unchecked(&self.set.mlp_layers_batch_norm_back, arguments)
         }
     }
 
@@ -493,9 +581,10 @@ impl Kernels {
         };
         let (key, step) = (train.mask_keys.view().split_at(number).1, train.control.view());
         let (threshold, scale) = (dropout::threshold(train.dropout), dropout::scale(train.dropout));
-        // SAFETY: one stream keeps the order of the launches; there are lines for a batch, and as many derivatives as sums of one.
+        let n_kept = if slopes.is_none() { 0 } else { train.batch };
+        // SAFETY: one stream keeps the order of the launches; there are lines for a batch.
         unsafe {
-            let arguments = (single, short, slopes, key, step, train.batch, n_units, line, threshold, scale);
+            let arguments = (single, short, slopes, key, step, train.batch, n_units, line, threshold, scale, n_kept);
             stream.run_unchecked(&self.set.mlp_layers_dropout, arguments)
         }
     }
@@ -579,11 +668,18 @@ impl Kernels {
         if matches!(source, Source::Copied(_)) || !network.tiles.are_gathered_by_updates() {
             self.gather(stream, network, train, source)?;
         }
-        let NetworkArrays { plan, parameters, logits, tiles, regression, .. } = network;
+        let NetworkArrays { plan, parameters, running, logits, tiles, regression, .. } = network;
         let (last, batch) = (plan.layers.len() - 1, train.batch);
         for number in 0..last {
             tiles.run_forward(stream, plan, number, batch, parameters, logits)?;
-            self.normalise(stream, tiles.normalise(plan, number, true), &plan.layers[number], parameters, batch)?;
+            let normalise = tiles.normalise(plan, number, true);
+            match plan.running_of(number) {
+                Some(from) => {
+                    let running = running.view_mut().split_at(from).1;
+                    self.batch_norm(stream, normalise, &plan.layers[number], parameters, running, train)?;
+                }
+                None => self.normalise(stream, normalise, &plan.layers[number], parameters, batch)?,
+            }
             self.activate(stream, tiles.activate(plan, number, true), batch)?;
             self.dropout(stream, tiles.dropped(plan, number), train, number)?;
         }
@@ -603,6 +699,9 @@ impl Kernels {
         for number in (1..=last).rev() {
             tiles.run_backward(stream, plan, number, parameters)?;
             match tiles.normalise_back(plan, number - 1) {
+                Some(back) if plan.layers[number - 1].norm == Some(Norm::Batch) => {
+                    self.batch_norm_back(stream, back, &plan.layers[number - 1], parameters, train)?;
+                }
                 Some(back) => self.normalise_back(stream, back, &plan.layers[number - 1], parameters, train)?,
                 None => self.slope(stream, tiles.slope(plan, number - 1), batch)?,
             }

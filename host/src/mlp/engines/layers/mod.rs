@@ -22,7 +22,7 @@ use crate::mlp::state::TrainState;
 use crate::{Buffer, Device, Error, Graph, Memory, Result, Stream};
 use kernels::{Course, Findings, Kernels, NetworkArrays, Order, Regression, Sample, Samples, Source, TrainArrays};
 use numbers::Numbers;
-use plan::Plan;
+use plan::{Norm, Plan};
 use staging::Staging;
 use tiles::Tiles;
 
@@ -52,7 +52,7 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
     if n_train.is_some() {
         network.train(&stream, batch, options.dropout)?;
     }
-    let kept = stream.alloc(network.plan.n_values)?;
+    let (kept, kept_running) = (stream.alloc(network.plan.n_values)?, stream.alloc(network.plan.n_running())?);
     let staging = match options.stream {
         Residence::Device => None,
         Residence::Host => Some(Staging::new(&stream, sample, network.capacity)?),
@@ -61,8 +61,18 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
         Some(n) => Some(Training::new(&stream, &network.plan, &options, batch, n)?),
         None => None,
     };
-    let mut engine =
-        LayersEngine { graphs: None, training, network, kept, staging, sets: Vec::new(), kernels, stream, options };
+    let mut engine = LayersEngine {
+        graphs: None,
+        training,
+        network,
+        kept,
+        kept_running,
+        staging,
+        sets: Vec::new(),
+        kernels,
+        stream,
+        options,
+    };
     if let Some(train) = &train {
         engine.load(train)?;
     }
@@ -78,7 +88,12 @@ fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>) -> Result<
         Residence::Device => CLASSIFIED_AT_ONCE.max(options.evaluate_batch),
         Residence::Host => options.evaluate_batch,
     };
-    Ok((Plan::new(sizes, batch, options.layer_norm)?, batch.max(at_once)))
+    let norm = match (options.layer_norm, options.batch_norm) {
+        (true, _) => Some(Norm::Layer),
+        (false, true) => Some(Norm::Batch),
+        (false, false) => None,
+    };
+    Ok((Plan::new(sizes, batch, norm)?, batch.max(at_once)))
 }
 
 /// Memory of the network and its training, with sets of these numbers of samples in addition to the training set.
@@ -95,7 +110,10 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
     let layers = 4 * logits + Tiles::bytes(&plan, numbers, capacity, trained, curve(options));
     let sample = sample_of(setup).bytes();
     let held = 2 * sample * u64::from(capacity);
-    let memory = Memory::default().on_device("weights", 4 * copies * plan.n_values as u64).on_device("layers", layers);
+    // Running moments, and their copy.
+    let running = 8 * plan.n_running() as u64;
+    let memory =
+        Memory::default().on_device("weights", 4 * copies * plan.n_values as u64 + running).on_device("layers", layers);
     let memory = match n_train as u64 {
         0 => memory,
         n => {
@@ -131,10 +149,10 @@ fn sample_count(set: &Dataset) -> Result<u32> {
         .ok_or_else(|| Error::shape("samples", format!("at most {}", u32::MAX / 2), set.len()))
 }
 
-/// The kernels' form of an activation; `None` for the rectifier without layer norm, which is part of the products.
+/// The kernels' form of an activation; `None` for the rectifier without a norm, which is part of the products.
 const fn curve(options: &Options) -> Option<u32> {
     match options.activation {
-        Activation::Relu if options.layer_norm => Some(activate::kind::RELU),
+        Activation::Relu if options.has_norm() => Some(activate::kind::RELU),
         Activation::Relu => None,
         Activation::Tanh => Some(activate::kind::TANH),
         Activation::Sigmoid => Some(activate::kind::SIGMOID),
@@ -244,6 +262,7 @@ struct LayersEngine {
     training: Option<Training>,
     network: NetworkArrays,
     kept: Buffer<f32>,
+    kept_running: Buffer<f32>,
     staging: Option<Staging>,
     /// The training set first.
     sets: Vec<Loaded>,
@@ -505,8 +524,9 @@ impl Train for LayersEngine {
     }
 
     fn keep(&mut self) -> Result<()> {
-        let Self { training, network, kept, stream, .. } = self;
+        let Self { training, network, kept, kept_running, stream, .. } = self;
         stream.copy(kept, 0, &network.parameters, 0, network.plan.n_values)?;
+        stream.copy(kept_running, 0, &network.running, 0, network.plan.n_running())?;
         if let Some(Training { arrays, kept_moments, kept_control, .. }) = training {
             for (kept, moment) in kept_moments.iter_mut().zip(&arrays.moments) {
                 stream.copy(kept, 0, moment, 0, moment.len())?;
@@ -517,8 +537,9 @@ impl Train for LayersEngine {
     }
 
     fn restore(&mut self) -> Result<()> {
-        let Self { training, network, kept, stream, kernels, .. } = self;
+        let Self { training, network, kept, kept_running, stream, kernels, .. } = self;
         stream.copy(&mut network.parameters, 0, kept, 0, network.plan.n_values)?;
+        stream.copy(&mut network.running, 0, kept_running, 0, network.plan.n_running())?;
         kernels.parameters_set(stream, network)?;
         if let Some(Training { arrays, kept_moments, kept_control, .. }) = training {
             for (moment, kept) in arrays.moments.iter_mut().zip(&*kept_moments) {
@@ -531,7 +552,8 @@ impl Train for LayersEngine {
 
     fn state(&mut self) -> Result<TrainState> {
         let Self { training, network, stream, options, .. } = self;
-        let layers = network.plan.unpack(&stream.read(&network.parameters)?);
+        let mut layers = network.plan.unpack(&stream.read(&network.parameters)?);
+        network.plan.unpack_running(&stream.read(&network.running)?, &mut layers);
         let (mut moments, mut loss_scale) = (Vec::new(), None);
         if let Some(Training { arrays, .. }) = training {
             for moment in &arrays.moments {
@@ -549,6 +571,7 @@ impl Train for LayersEngine {
         let Self { training, network, stream, kernels, .. } = self;
         let values = network.plan.pack(&state.layers)?;
         stream.write(&mut network.parameters, 0, &values)?;
+        stream.write(&mut network.running, 0, &network.plan.pack_running(&state.layers)?)?;
         kernels.parameters_set(stream, network)?;
         let Some(Training { arrays, .. }) = training else { return Ok(()) };
         let n_moments = arrays.moments.len();

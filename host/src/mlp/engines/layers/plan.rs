@@ -15,6 +15,13 @@ const BLOCKS: u32 = 132;
 /// Minimum number of samples of a part of the batch, in multiples of [`DEPTH`].
 const LEAST_PART: u32 = 4;
 
+/// What is between a hidden layer's sums and its activation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Norm {
+    Layer,
+    Batch,
+}
+
 /// One layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LayerPlan {
@@ -22,10 +29,10 @@ pub(super) struct LayerPlan {
     pub n_outputs: u32,
     /// Index of its first parameter among all.
     pub parameters: usize,
-    /// Its parameters: `n_inputs + 1` lines, and two more with a layer norm behind it.
+    /// Its parameters: `n_inputs + 1` lines, and two more with a norm behind it.
     pub n_values: u32,
-    /// Whether there is a layer norm behind it.
-    pub has_norm: bool,
+    /// The norm behind it.
+    pub norm: Option<Norm>,
     /// Index of its first parameter among those in parts of 16 bits.
     pub short: usize,
     /// Index of the first value of its gradient's parts among all.
@@ -63,13 +70,13 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The plan for batches of `batch` samples; `has_norms` where there is a layer norm behind each layer but the last.
-    pub fn new(sizes: &[u32], batch: u32, has_norms: bool) -> Result<Self> {
+    /// The plan for batches of `batch` samples, with such a norm behind each layer but the last.
+    pub fn new(sizes: &[u32], batch: u32, norm: Option<Norm>) -> Result<Self> {
         let mut plan = Self { layers: Vec::new(), n_values: 0, n_short_values: 0, n_part_values: 0, n_quads: 0 };
         for (number, size) in sizes.windows(2).enumerate() {
             let [n_inputs, n_outputs] = [size[0], size[1]];
-            let has_norm = has_norms && number + 2 < sizes.len();
-            let n_lines = n_inputs + 1 + if has_norm { 2 } else { 0 };
+            let norm = norm.filter(|_| number + 2 < sizes.len());
+            let n_lines = n_inputs + 1 + if norm.is_some() { 2 } else { 0 };
             let n_values = u64::from(n_lines) * u64::from(line_length(n_outputs));
             let n_values = u32::try_from(n_values).map_err(|_| {
                 Error::shape(format!("parameters of layer {}", number + 1), format!("at most {}", u32::MAX), n_values)
@@ -83,7 +90,7 @@ impl Plan {
                 n_outputs,
                 parameters: plan.n_values,
                 n_values,
-                has_norm,
+                norm,
                 short: plan.n_short_values,
                 parts: plan.n_part_values,
                 n_parts,
@@ -112,7 +119,7 @@ impl Plan {
         let mut values = vec![0.0; self.n_values];
         for (number, (plan, layer)) in self.layers.iter().zip(layers).enumerate() {
             let n_outputs = plan.n_outputs as usize;
-            let of_norm = usize::from(plan.has_norm);
+            let of_norm = usize::from(plan.norm.is_some());
             for (what, got, lines) in [
                 ("weights", layer.weights.len(), plan.n_inputs as usize),
                 ("bias", layer.bias.len(), 1),
@@ -135,6 +142,51 @@ impl Plan {
         Ok(values)
     }
 
+    /// The layers with a batch norm, and where their running means begin among those of all; a line behind are the variances.
+    fn running(&self) -> impl Iterator<Item = (usize, &LayerPlan, usize)> {
+        let with_norm = self.layers.iter().enumerate().filter(|(_, layer)| layer.norm == Some(Norm::Batch));
+        with_norm.scan(0, |next, (number, layer)| {
+            let from = *next;
+            *next += 2 * layer.line() as usize;
+            Some((number, layer, from))
+        })
+    }
+
+    /// Running means and variances of all layers, including the unused ends of lines.
+    pub fn n_running(&self) -> usize {
+        self.running().map(|(_, layer, _)| 2 * layer.line() as usize).sum()
+    }
+
+    /// Where the running means of layer `number` begin.
+    pub fn running_of(&self, number: usize) -> Option<usize> {
+        self.running().find(|&(own, ..)| own == number).map(|(.., from)| from)
+    }
+
+    /// Converts the layers' running means and variances to the layout of the kernels.
+    pub fn pack_running(&self, layers: &[LayerValues]) -> Result<Vec<f32>> {
+        let mut values = vec![0.0; self.n_running()];
+        for (number, plan, from) in self.running() {
+            let line = plan.line() as usize;
+            for (what, row, from) in
+                [("mean", &layers[number].mean, from), ("variance", &layers[number].variance, from + line)]
+            {
+                if row.len() != plan.n_outputs as usize {
+                    return Err(Error::shape(format!("{what} of layer {}", number + 1), plan.n_outputs, row.len()));
+                }
+                values[from..].iter_mut().zip(row).for_each(|(to, &from)| *to = from as f32);
+            }
+        }
+        Ok(values)
+    }
+
+    /// Converts the kernels' running means and variances to those of the layers.
+    pub fn unpack_running(&self, values: &[f32], layers: &mut [LayerValues]) {
+        for (number, plan, from) in self.running() {
+            let row = |from: usize| values[from..][..plan.n_outputs as usize].iter().map(|&v| f64::from(v)).collect();
+            (layers[number].mean, layers[number].variance) = (row(from), row(from + plan.line() as usize));
+        }
+    }
+
     /// Converts the kernels' values to layers.
     pub fn unpack(&self, values: &[f32]) -> Vec<LayerValues> {
         let of_layer = |plan: &LayerPlan| {
@@ -145,7 +197,7 @@ impl Plan {
             let weights = weights.chunks_exact(ld).flat_map(row).collect();
             let mut rest = rest.chunks_exact(ld).map(row);
             let mut next = || rest.next().unwrap_or_default();
-            LayerValues { weights, bias: next(), gain: next(), shift: next() }
+            LayerValues { weights, bias: next(), gain: next(), shift: next(), ..LayerValues::default() }
         };
         self.layers.iter().map(of_layer).collect()
     }
@@ -157,13 +209,13 @@ mod tests {
 
     #[test]
     fn parts_cover_the_batch_and_values_survive_packing() {
-        for (sizes, batch, has_norms) in [
-            (vec![784, 256, 10], 8192, true),
-            (vec![13, 9, 5], 7, false),
-            (vec![20, 3], 1, true),
-            (vec![5, 130, 7, 2], 1000, true),
+        for (sizes, batch, norm) in [
+            (vec![784, 256, 10], 8192, Some(Norm::Layer)),
+            (vec![13, 9, 5], 7, None),
+            (vec![20, 3], 1, Some(Norm::Layer)),
+            (vec![5, 130, 7, 2], 1000, Some(Norm::Batch)),
         ] {
-            let plan = Plan::new(&sizes, batch, has_norms).unwrap();
+            let plan = Plan::new(&sizes, batch, norm).unwrap();
             for layer in &plan.layers {
                 assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
                 assert_eq!(layer.part % DEPTH, 0);
@@ -175,8 +227,12 @@ mod tests {
                 .map(|layer| LayerValues {
                     weights: (0..layer.n_inputs * layer.n_outputs).map(f64::from).collect(),
                     bias: (0..layer.n_outputs).map(|at| -f64::from(at)).collect(),
-                    gain: (0..layer.n_outputs).filter(|_| layer.has_norm).map(|at| 0.5 * f64::from(at)).collect(),
-                    shift: (0..layer.n_outputs).filter(|_| layer.has_norm).map(|at| 0.25 - f64::from(at)).collect(),
+                    gain: (0..layer.n_outputs).filter(|_| layer.norm.is_some()).map(|at| 0.5 * f64::from(at)).collect(),
+                    shift: (0..layer.n_outputs)
+                        .filter(|_| layer.norm.is_some())
+                        .map(|at| 0.25 - f64::from(at))
+                        .collect(),
+                    ..LayerValues::default()
                 })
                 .collect();
             assert_eq!(plan.unpack(&plan.pack(&layers).unwrap()), layers);

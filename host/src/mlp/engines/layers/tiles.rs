@@ -6,7 +6,7 @@ use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
 use warpplay_gpu::mlp::layers::{control, dropout, loss};
 
 use super::numbers::{Held, Numbers, Outputs};
-use super::plan::{LayerPlan, Plan};
+use super::plan::{LayerPlan, Norm, Plan};
 use crate::tile::core::{Core, Kernels, Lie, Shape, Views};
 use crate::tile::group::{Group, OfGroup};
 use crate::tile::logits::{Classes, Logits};
@@ -108,7 +108,7 @@ pub(super) struct Drop<'a> {
     pub line: u32,
 }
 
-/// What makes the layer norm of a hidden layer's sums, in place.
+/// What makes the norm of a hidden layer's sums, in place.
 pub(super) struct Normalise<'a> {
     pub sums: InOut<'a, f32>,
     /// For the backward pass; nothing outside of a training.
@@ -117,10 +117,10 @@ pub(super) struct Normalise<'a> {
     pub n_units: u32,
 }
 
-/// What makes the gradient of a hidden layer's sums through its layer norm.
+/// What makes the gradient of a hidden layer's sums through its norm.
 pub(super) struct NormaliseBack<'a> {
     pub gradient: In<'a, f32>,
-    /// The derivatives before, the gradient of the norm's results after.
+    /// The derivatives before; with layer norm the gradient of its results after.
     pub slopes: &'a mut Buffer<f32>,
     pub normalised: In<'a, f32>,
     pub inverses: In<'a, f32>,
@@ -137,7 +137,7 @@ struct Curve {
     sums: Buffer<f32>,
     /// Of each hidden layer in training, the derivatives for a batch.
     slopes: Vec<Buffer<f32>>,
-    /// Of each hidden layer in training, if it has a layer norm, what the backward pass needs of it.
+    /// Of each hidden layer in training, if it has a norm, what the backward pass needs of it.
     normalised: Vec<Buffer<f32>>,
     inverses: Vec<Buffer<f32>>,
 }
@@ -165,7 +165,7 @@ pub(super) struct Tiles {
     /// Of each layer, for as many samples as there is room for.
     forward: Vec<Prepared>,
     training: Option<Training>,
-    /// `None` for the rectifier without layer norm.
+    /// `None` for the rectifier without a norm.
     curve: Option<Curve>,
     kernels: Kernels,
 }
@@ -174,6 +174,15 @@ impl LayerPlan {
     /// The layer's biases: the last line of its parameters.
     fn bias<'a>(&self, parameters: &'a Buffer<f32>) -> In<'a, f32> {
         parameters.view().split_at(self.parameters + (self.n_inputs * self.line()) as usize).1
+    }
+}
+
+/// What a norm divides by in a training: for each row of a batch, or for each unit of a line.
+const fn n_inverses(layer: &LayerPlan, batch: u32) -> u64 {
+    match layer.norm {
+        Some(Norm::Layer) => batch as u64,
+        Some(Norm::Batch) => layer.line() as u64,
+        None => 0,
     }
 }
 
@@ -191,7 +200,7 @@ fn weights_of<'a>(weights: &'a Option<Buffer<u16>>, layer: &LayerPlan, parameter
 }
 
 impl Tiles {
-    /// Takes the memory for `capacity` samples at once; `of` is one of [`activate::kind`](mod@warpplay_gpu::mlp::layers::activate::kind), or `None` for the rectifier without layer norm.
+    /// Takes the memory for `capacity` samples at once; `of` is one of [`activate::kind`](mod@warpplay_gpu::mlp::layers::activate::kind), or `None` for the rectifier without a norm.
     pub fn new(stream: &Stream, plan: &Plan, numbers: Numbers, capacity: u32, of: Option<u32>) -> Result<Self> {
         let kernels = Kernels::load(stream.device(), numbers.of_operands(), None)?;
         let mut inputs = Vec::new();
@@ -238,9 +247,11 @@ impl Tiles {
         let hidden = &plan.layers[..plan.layers.len().saturating_sub(1)];
         let of_row = |layer: &LayerPlan| {
             let line = u64::from(layer.line());
-            if layer.has_norm { 2 * line + 1 } else { line }
+            if layer.norm.is_some() { 2 * line } else { line }
         };
-        let slopes: u64 = hidden.iter().map(|layer| of_row(layer) * u64::from(batch.unwrap_or(0))).sum();
+        let slopes: u64 = batch.map_or(0, |batch| {
+            hidden.iter().map(|layer| of_row(layer) * u64::from(batch) + n_inverses(layer, batch)).sum()
+        });
         let curve = of.map_or(0, |_| 4 * (u64::from(widest_hidden(plan)) * u64::from(capacity) + slopes));
         curve
             + u64::from(numbers.values.bytes()) * (held + weights)
@@ -386,9 +397,10 @@ impl Tiles {
             let hidden = &plan.layers[..plan.layers.len() - 1];
             let of_layer = |layer: &LayerPlan| stream.alloc(layer.line() as usize * batch as usize);
             *slopes = hidden.iter().map(of_layer).collect::<Result<_>>()?;
-            let with_norm = || hidden.iter().filter(|layer| layer.has_norm);
+            let with_norm = || hidden.iter().filter(|layer| layer.norm.is_some());
             *normalised = with_norm().map(of_layer).collect::<Result<_>>()?;
-            *inverses = with_norm().map(|_| stream.alloc(batch as usize)).collect::<Result<_>>()?;
+            let inverses_of = |layer: &LayerPlan| stream.alloc(n_inverses(layer, batch) as usize);
+            *inverses = with_norm().map(inverses_of).collect::<Result<_>>()?;
         }
         self.training = Some(Training { batch, forward, logits, classes, backward, parameters, gradients });
         Ok(())
@@ -457,9 +469,9 @@ impl Tiles {
         })
     }
 
-    /// What makes the layer norm of layer `number` after its product: `None` where there is none. In a training, what the backward pass needs is kept.
+    /// What makes the norm of layer `number` after its product: `None` where there is none. In a training, what the backward pass needs is kept.
     pub fn normalise(&mut self, plan: &Plan, number: usize, is_training: bool) -> Option<Normalise<'_>> {
-        let layer = plan.layers.get(number).filter(|layer| layer.has_norm)?;
+        let layer = plan.layers.get(number).filter(|layer| layer.norm.is_some())?;
         let Curve { sums, normalised, inverses, .. } = self.curve.as_mut()?;
         let [normalised, inverses] = [normalised, inverses].map(|of| of.get_mut(number).filter(|_| is_training));
         Some(Normalise {
@@ -470,9 +482,9 @@ impl Tiles {
         })
     }
 
-    /// What makes the gradient of the sums of layer `number` through its layer norm, in the place of [`slope`](Self::slope): `None` where there is none.
+    /// What makes the gradient of the sums of layer `number` through its norm, in the place of [`slope`](Self::slope): `None` where there is none.
     pub fn normalise_back(&mut self, plan: &Plan, number: usize) -> Option<NormaliseBack<'_>> {
-        let layer = plan.layers.get(number).filter(|layer| layer.has_norm)?;
+        let layer = plan.layers.get(number).filter(|layer| layer.norm.is_some())?;
         let Curve { sums, slopes, normalised, inverses, .. } = self.curve.as_mut()?;
         let gradient = self.training.as_mut()?.gradients.get_mut(number)?;
         Some(NormaliseBack {
