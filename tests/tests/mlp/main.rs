@@ -5,6 +5,7 @@ mod cli;
 mod cli_data;
 mod clipping;
 mod conv;
+mod conv_classifier;
 mod data_files;
 mod dropout;
 mod epoch;
