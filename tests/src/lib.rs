@@ -52,6 +52,7 @@
 //! | `mlp/files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
 //! | `mlp/data_files.rs` | a CSV or `.npy` file is read wrongly, or a damaged one is accepted |
 //! | `mlp/cli.rs` | the commands of `mlp` that others rely on have changed |
+//! | `mlp/cli_conv.rs` | the commands of networks of convolutions, their JSON or their errors have changed |
 //! | `mlp/cli_data.rs` | the same samples in IDX, `.npy` and CSV files do not give the same training |
 //! | `azero/reference.rs` | the plain network, or the CPU back end that uses it, differs from the reference vectors |
 //! | `azero/evaluator.rs` | the evaluator breaks a promise where kernels run: memory, streams, errors, bounds of a precision |

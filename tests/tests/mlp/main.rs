@@ -2,6 +2,7 @@
 
 mod activations;
 mod cli;
+mod cli_conv;
 mod cli_data;
 mod clipping;
 mod conv;
