@@ -1,4 +1,4 @@
-//! How fast multilayer perceptrons are trained and used: epochs of every engine, large batches, inference and sweeps. The published kernels are timed by `warpplay papers mnist_mlp`.
+//! How fast multilayer perceptrons are trained and used: epochs of every engine, large batches, inference, sweeps and networks of convolutions. The published kernels are timed by `warpplay papers mnist_mlp`.
 //!
 //! ```text
 //! cargo bench -p warpplay --bench mlp -- --quick
@@ -12,6 +12,8 @@
 //! Figures of an H200: `docs/performance.md`.
 //! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
 
+#[path = "mlp/convolutions.rs"]
+mod convolutions;
 #[path = "mlp/measure.rs"]
 mod measure;
 #[path = "mlp/networks.rs"]
@@ -81,6 +83,8 @@ enum Section {
     Sweep,
     /// Data on the device against data in host memory
     Stream,
+    /// Networks of convolutions: an epoch and the test set
+    Conv,
 }
 
 fn main() -> ExitCode {
@@ -118,6 +122,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::Inference, uses::inference),
         (Section::Sweep, uses::sweep),
         (Section::Stream, trainings::stream),
+        (Section::Conv, convolutions::conv),
     ];
     program::measure(&mut bench, &args.only, sections)?;
     let rows =

@@ -33,7 +33,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     family("mlp", |family| {
         family.add_class::<mlp::Network>()?;
         family.add_class::<mlp::Trainer>()?;
-        family.add_class::<mlp::Classifier>()
+        family.add_class::<mlp::Classifier>()?;
+        family.add_class::<mlp::conv::ConvNetwork>()?;
+        family.add_class::<mlp::conv::ConvTrainer>()?;
+        family.add_class::<mlp::conv::ConvClassifier>()
     })?;
     family("azero", |family| {
         family.add_class::<azero::Evaluator>()?;

@@ -19,6 +19,10 @@ def trainer(**options):
     return mlp.Trainer(IMAGES, LABELS, device="cpu", **options)
 
 
+def conv_trainer(**options):
+    return mlp.ConvTrainer(np.zeros((3, 4, 4), np.uint8), np.zeros(3, np.uint8), device="cpu", **options)
+
+
 def learner(**options):
     return shogi.Learner(GAMES, device="cpu", plies=(40, 42), **options)
 
@@ -118,6 +122,9 @@ def written(value):
         value = value["name"]
     if isinstance(value, tuple):
         value = list(value)
+    if isinstance(value, float) and value == np.float32(value):
+        # A number of single precision.
+        value = float(str(np.float32(value)))
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
@@ -138,6 +145,7 @@ def games(tmp_path_factory):
         (azero.Evaluator, lambda: azero.Evaluator(device="cpu")),
         (azero.SelfPlay, lambda: azero.SelfPlay(device="cpu")),
         (mlp.Trainer, trainer),
+        (mlp.ConvTrainer, conv_trainer),
         (shogi.Learner, learner),
         (cfr.Solver, lambda: cfr.Solver("kuhn", device="cpu")),
     ],
@@ -173,6 +181,7 @@ TYPED = {
     "AzeroEvaluatorOptions": (azero.Evaluator, lambda games, /, **options: azero.Evaluator(device="cpu", **options)),
     "AzeroSelfPlayOptions": (azero.SelfPlay, lambda games, /, **options: azero.SelfPlay(device="cpu", **options)),
     "AzeroTrainerOptions": (azero.Trainer, lambda games, /, **options: azero.Trainer(games, device="cpu", **{"batch": 2, **options})),
+    "ConvOptions": (mlp.ConvTrainer, lambda games, /, **options: conv_trainer(**options)),
     "MlpOptions": (mlp.Trainer, lambda games, /, **options: trainer(**options)),
     "ShogiOptions": (shogi.Learner, lambda games, /, **options: learner(**options)),
     "CfrOptions": (cfr.Solver, lambda games, /, **options: cfr.Solver("kuhn", device="cpu", **options)),
@@ -188,6 +197,8 @@ def test_every_call_with_options_has_their_types_in_the_stubs():
         "azero.Trainer": "AzeroTrainerOptions",
         "mlp.Trainer": "MlpOptions",
         "mlp.Classifier": "MlpOptions",
+        "mlp.ConvTrainer": "ConvOptions",
+        "mlp.ConvClassifier": "ConvOptions",
         "_perceptron.PerceptronClassifier": "MlpOptions",
         "_perceptron.PerceptronClassifier.set_params": "PerceptronParameters",
         "shogi.Learner": "ShogiOptions",

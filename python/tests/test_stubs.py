@@ -67,6 +67,9 @@ mlp.Trainer(images, labels, early_stopping={"min_delta": 0.1})  # error: Argumen
 mlp.Trainer(images, labels, hidden=3)  # error: Argument "hidden" to "Trainer" has incompatible type "int"
 mlp.Classifier(trainer.network(), threads=1, evaluate_batch=3)
 mlp.Classifier(trainer.network(), batches=3)  # error: Unexpected keyword argument "batches" for "Classifier"
+conv = mlp.ConvTrainer(images, labels, blocks=[[8], (np.int32(8),)], batch=2, device="cpu", threads=None)
+mlp.ConvTrainer(images, labels, blocks=[8])  # error: List item 0 has incompatible type "int"
+mlp.ConvClassifier(conv.network(), threads=1, hidden=[3])  # error: Unexpected keyword argument "hidden" for "ConvClassifier"
 mlp.PerceptronClassifier(device="cpu", hidden=[3]).set_params(device="cpu", epochs=3)
 mlp.PerceptronClassifier(depth=3)  # error: Unexpected keyword argument "depth" for "PerceptronClassifier"
 mlp.PerceptronClassifier().set_params(held_out="x")  # error: Argument "held_out" to "set_params" of "PerceptronClassifier"

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from peers import peer
+from pytorch import expect_same, losses_of
 from warpplay.azero import Evaluator
 from warpplay.mlp import Classifier, Network, Trainer
 
@@ -27,6 +28,16 @@ def sequential(torch, layers):
 
 def inputs(torch, images):
     return torch.from_numpy(images.reshape(len(images), -1)).float() / 255
+
+
+def cross_entropy(torch, model, images, labels):
+    """The loss of a model in double precision on the whole set, to be asked at each step."""
+    of, classes = inputs(torch, images).double(), torch.from_numpy(labels).long()
+    return lambda: torch.nn.functional.cross_entropy(model(of), classes)
+
+
+def linears(torch, model):
+    return [module for module in model if isinstance(module, torch.nn.Linear)]
 
 
 @pytest.mark.parametrize("device", ["cpu", "simt"])
@@ -70,20 +81,11 @@ def test_a_training_goes_as_pytorchs(optimizer):
         "adamw": lambda of: torch.optim.AdamW(of, lr=rate, weight_decay=decay),
         "rmsprop": lambda of: torch.optim.RMSprop(of, lr=rate, weight_decay=decay),
     }[optimizer](model.parameters())
-    losses = []
-    for _ in range(10):
-        theirs.zero_grad()
-        loss = torch.nn.functional.cross_entropy(model(inputs(torch, images).double()), torch.from_numpy(labels).long())
-        losses.append(loss.item())
-        loss.backward()
-        theirs.step()
+    losses = losses_of(model, theirs, cross_entropy(torch, model, images, labels), 10)
     report = trainer.run()
     # Double precision on both sides, and a network that is given out in single: 6e-8 of weights about 1.
     assert [epoch["loss"] for epoch in report["epochs"]] == pytest.approx(losses, abs=1e-6)
-    linears = [module for module in model if isinstance(module, torch.nn.Linear)]
-    for (weights, bias), linear in zip(trainer.network().layers, linears):
-        assert np.abs(weights - linear.weight.detach().numpy().T).max() < 1e-5
-        assert np.abs(bias - linear.bias.detach().numpy()).max() < 1e-5
+    expect_same(trainer.network().layers, linears(torch, model), 1e-5)
 
 
 @pytest.mark.parametrize("smoothing, norm", [(0.1, None), (0.0, 0.2), (0.1, 0.2)])
@@ -94,21 +96,12 @@ def test_smoothed_labels_and_clipped_gradients_are_pytorchs(smoothing, norm):
         images, labels, device="cpu", precision="f64", hidden=[8], batch=64, epochs=5, learning_rate=0.5, label_smoothing=smoothing, clip_norm=norm
     )
     model = sequential(torch, trainer.network().layers).double()
-    theirs, criterion, losses = torch.optim.SGD(model.parameters(), lr=0.5), torch.nn.CrossEntropyLoss(label_smoothing=smoothing), []
-    for _ in range(5):
-        theirs.zero_grad()
-        loss = criterion(model(inputs(torch, images).double()), torch.from_numpy(labels).long())
-        losses.append(loss.item())
-        loss.backward()
-        if norm is not None:
-            torch.nn.utils.clip_grad_norm_(model.parameters(), norm)
-        theirs.step()
+    theirs, criterion = torch.optim.SGD(model.parameters(), lr=0.5), torch.nn.CrossEntropyLoss(label_smoothing=smoothing)
+    of, classes = inputs(torch, images).double(), torch.from_numpy(labels).long()
+    losses = losses_of(model, theirs, lambda: criterion(model(of), classes), 5, norm=norm)
     # As above.
     assert [epoch["loss"] for epoch in trainer.run()["epochs"]] == pytest.approx(losses, abs=1e-6)
-    linears = [module for module in model if isinstance(module, torch.nn.Linear)]
-    for (weights, bias), linear in zip(trainer.network().layers, linears):
-        assert np.abs(weights - linear.weight.detach().numpy().T).max() < 1e-5
-        assert np.abs(bias - linear.bias.detach().numpy()).max() < 1e-5
+    expect_same(trainer.network().layers, linears(torch, model), 1e-5)
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adamw"])
@@ -127,13 +120,7 @@ def test_layer_norms_are_pytorchs(optimizer):
         "sgd": lambda of: torch.optim.SGD(of, lr=rate),
         "adamw": lambda of: torch.optim.AdamW(of, lr=rate, weight_decay=0.0),
     }[optimizer](model.parameters())
-    losses = []
-    for _ in range(5):
-        theirs.zero_grad()
-        loss = torch.nn.functional.cross_entropy(model(inputs(torch, images).double()), torch.from_numpy(labels).long())
-        losses.append(loss.item())
-        loss.backward()
-        theirs.step()
+    losses = losses_of(model, theirs, cross_entropy(torch, model, images, labels), 5)
     # As above.
     assert [epoch["loss"] for epoch in trainer.run()["epochs"]] == pytest.approx(losses, abs=1e-6)
     norms = [module for module in model if isinstance(module, torch.nn.LayerNorm)]
@@ -205,21 +192,13 @@ def test_losses_of_regressions_are_pytorchs(loss):
     )
     model = sequential(torch, trainer.network().layers).double()
     criterion = {"mse": torch.nn.MSELoss, "huber": torch.nn.HuberLoss}[loss]()
-    theirs, losses = torch.optim.SGD(model.parameters(), lr=0.1), []
-    for _ in range(5):
-        theirs.zero_grad()
-        value = criterion(model(inputs(torch, images).double()), torch.from_numpy(targets).double())
-        losses.append(value.item())
-        value.backward()
-        theirs.step()
+    theirs, of, wanted = torch.optim.SGD(model.parameters(), lr=0.1), inputs(torch, images).double(), torch.from_numpy(targets).double()
+    losses = losses_of(model, theirs, lambda: criterion(model(of), wanted), 5)
     report = trainer.run()
     # As above.
     assert [epoch["loss"] for epoch in report["epochs"]] == pytest.approx(losses, abs=1e-6)
     assert report["epochs"][0]["test_accuracy"] is None
-    linears = [module for module in model if isinstance(module, torch.nn.Linear)]
-    for (weights, bias), linear in zip(trainer.network().layers, linears):
-        assert np.abs(weights - linear.weight.detach().numpy().T).max() < 1e-5
-        assert np.abs(bias - linear.bias.detach().numpy()).max() < 1e-5
+    expect_same(trainer.network().layers, linears(torch, model), 1e-5)
 
 
 @pytest.mark.parametrize("activation", ["tanh", "sigmoid", "gelu"])
@@ -232,21 +211,13 @@ def test_activations_are_pytorchs(activation):
     module = {"tanh": torch.nn.Tanh, "sigmoid": torch.nn.Sigmoid, "gelu": torch.nn.GELU}[activation]
     first = sequential(torch, trainer.network().layers)
     model = torch.nn.Sequential(*[module() if isinstance(layer, torch.nn.ReLU) else layer for layer in first]).double()
-    theirs, losses = torch.optim.SGD(model.parameters(), lr=0.5), []
-    for _ in range(5):
-        theirs.zero_grad()
-        loss = torch.nn.functional.cross_entropy(model(inputs(torch, images).double()), torch.from_numpy(labels).long())
-        losses.append(loss.item())
-        loss.backward()
-        theirs.step()
+    theirs = torch.optim.SGD(model.parameters(), lr=0.5)
+    losses = losses_of(model, theirs, cross_entropy(torch, model, images, labels), 5)
     # As above.
     assert [epoch["loss"] for epoch in trainer.run()["epochs"]] == pytest.approx(losses, abs=1e-6)
     network = trainer.network()
     assert network.activation == activation
-    linears = [module for module in model if isinstance(module, torch.nn.Linear)]
-    for (weights, bias), linear in zip(network.layers, linears):
-        assert np.abs(weights - linear.weight.detach().numpy().T).max() < 1e-5
-        assert np.abs(bias - linear.bias.detach().numpy()).max() < 1e-5
+    expect_same(network.layers, linears(torch, model), 1e-5)
     with torch.no_grad():
         expected = torch.softmax(model(inputs(torch, images).double()), dim=1).numpy()
     # Some dozen roundings of single precision, and weights that differ by 1e-5 at most.

@@ -357,6 +357,12 @@ const WITH_JSON: [(&str, Json); 42] = [
     ("mlp evaluate --device cpu --drawn-test 20 --weights mlp.safetensors", Found),
     ("mlp predict --device cpu --weights mlp.safetensors --image digit.png", Facts),
     ("mlp convert --weights mlp.safetensors --save-onnx mlp.onnx", Facts),
+    (
+        "mlp train-conv --device cpu --drawn 60 --drawn-test 20 --blocks 8/8 --batch 16 --epochs 1 --save-weights conv.safetensors",
+        Report(&["engine"]),
+    ),
+    ("mlp evaluate-conv --device cpu --drawn-test 20 --weights conv.safetensors", Found),
+    ("mlp predict-conv --device cpu --weights conv.safetensors --image digit.png", Facts),
     ("mlp sweep --device cpu --drawn 60 --drawn-test 20 --hidden 4 --batch 16 --epochs 1 --models 2", Report(&[])),
     ("cfr info GOLDEN/cfr/games/kuhn.limit.2p.game", Facts),
     ("cfr solve GOLDEN/cfr/games/kuhn.limit.2p.game --iterations 2 --device cpu --strategy k.strategy", Report(&[])),

@@ -42,7 +42,7 @@ pub fn run(task: &Task<'_>) -> Result<Option<Part>> {
             ("speed", format!("{} samples a second", thousands(rate as u64))),
         ],
         curve_of: "digits of the test set that are right, %",
-        plots: chart::training(&report).to_vec(),
+        plots: chart::training(&report.epochs, report.options.loss).to_vec(),
         curve,
         more: "warpplay mlp train --data DIR --plots training.svg",
         engine: report.engine.to_string(),

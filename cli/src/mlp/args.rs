@@ -9,7 +9,9 @@ use crate::common::flags::{
     CheckpointFlags, EngineFlag, JournalFlags, MovedArgs, PlotsFlag, PrecisionFlag, ThreadsFlag, TopFlag, WeightFiles,
 };
 use crate::common::{DeviceFlag, OutputFlags};
+use crate::mlp::conv::{EvaluateConvArgs, PredictConvArgs, TrainConvArgs};
 use crate::mlp::data::DataFlags;
+use crate::mlp::image_flags::{ImageFlags, image_size};
 use crate::mlp::train_flags::{EvaluateFlag, TrainFlags};
 
 /// Multilayer perceptrons on MNIST, on the GPU, or on the CPU if there is no GPU
@@ -51,6 +53,15 @@ pub enum Command {
     /// Train many models at the same time, with different seeds and learning rates
     #[command(after_help = examples!["mlp sweep --data DIR --models 64 --learning-rates 0.003,0.01,0.03"])]
     Sweep(Box<SweepArgs>),
+    /// Train a network of convolutions
+    #[command(after_help = examples!["mlp train-conv --data DIR --save-weights conv.safetensors", "mlp train-conv --drawn 500 --blocks 8/8 --epochs 2 --device cpu"])]
+    TrainConv(Box<TrainConvArgs>),
+    /// Measure the accuracy of a network of convolutions on a data set
+    #[command(after_help = examples!["mlp evaluate-conv --data DIR --weights conv.safetensors"])]
+    EvaluateConv(EvaluateConvArgs),
+    /// Classify one image with a network of convolutions
+    #[command(after_help = examples!["mlp predict-conv --weights conv.safetensors --image digit.png --invert"])]
+    PredictConv(PredictConvArgs),
 }
 
 #[derive(clap::Args, Debug)]
@@ -127,21 +138,8 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub classify: ClassifyFlags,
 
-    /// The image: a PNG file with as many pixels as the network has inputs
-    #[arg(long, value_name = "FILE.png", required_unless_present = "images", conflicts_with = "images")]
-    pub image: Option<PathBuf>,
-
-    /// The image: one of an IDX or .npy file, plain or gzip
-    #[arg(long, value_name = "FILE")]
-    pub images: Option<PathBuf>,
-
-    /// Index of the image in --images, from 0
-    #[arg(long, value_name = "N", default_value_t = 0, requires = "images", allow_negative_numbers = true)]
-    pub index: usize,
-
-    /// The image is dark on light; MNIST is light on dark
-    #[arg(long)]
-    pub invert: bool,
+    #[command(flatten)]
+    pub image: ImageFlags,
 
     #[command(flatten)]
     pub device: DeviceFlag,
@@ -185,12 +183,6 @@ pub struct ConvertArgs {
 
     #[command(flatten)]
     pub output: OutputFlags,
-}
-
-/// Reads `28x28`.
-fn image_size(text: &str) -> Result<(u32, u32), String> {
-    let sizes = text.split_once('x').and_then(|(rows, cols)| Some((rows.parse().ok()?, cols.parse().ok()?)));
-    sizes.filter(|&(rows, cols)| rows > 0 && cols > 0).ok_or_else(|| "expected rows and columns such as 28x28".into())
 }
 
 #[derive(clap::Args, Debug)]
@@ -255,6 +247,8 @@ mod tests {
             case("sweep", ""),
             case("evaluate", "--weights x"),
             case("predict", "--weights x --image y"),
+            Case { beside: &[], ..case("train-conv", "") },
+            case("evaluate-conv", "--weights x"),
         ];
         let prose = [
             ("--threads", "all cores: as many as there are"),
@@ -280,7 +274,13 @@ mod tests {
                 }
                 Command::Evaluate(args) => format!("{:?}", args.options().map_err(|e| e.to_string())?),
                 Command::Predict(args) => format!("{:?}", args.classify.options().map_err(|e| e.to_string())?),
-                Command::Convert(_) | Command::Experiments(_) => return Err("no options".into()),
+                Command::TrainConv(args) => {
+                    format!("{:?}", args.training.options(Default::default()).map_err(|e| e.to_string())?)
+                }
+                Command::EvaluateConv(args) => format!("{:?}", args.options().map_err(|e| e.to_string())?),
+                Command::Convert(_) | Command::Experiments(_) | Command::PredictConv(_) => {
+                    return Err("no options".into());
+                }
             })
         });
     }

@@ -1,13 +1,13 @@
 //! Plots of a training.
 
-use warpplay::mlp::{EpochReport, Report};
+use warpplay::mlp::{EpochReport, Loss};
 
 use crate::common::plot::{Axis, Line, Panel};
 
 /// Loss of a training, and accuracy where there is one.
-pub fn training(report: &Report) -> Vec<Panel> {
+pub fn training(epochs: &[EpochReport], loss: Loss) -> Vec<Panel> {
     let line = |name: &str, value: &dyn Fn(&EpochReport) -> Option<f64>| {
-        let points = report.epochs.iter().filter_map(|epoch| Some([f64::from(epoch.epoch), value(epoch)?]));
+        let points = epochs.iter().filter_map(|epoch| Some([f64::from(epoch.epoch), value(epoch)?]));
         Line::new(name, points.collect())
     };
     let losses = vec![
@@ -24,7 +24,7 @@ pub fn training(report: &Report) -> Vec<Panel> {
     ];
     let mut panels =
         vec![Panel::lines("Loss by epoch", Axis::even("epoch"), Axis::even("mean loss of a sample"), losses)];
-    if !report.options.loss.is_regression() {
+    if !loss.is_regression() {
         let title = "Samples classified right by epoch";
         panels.push(Panel::lines(title, Axis::even("epoch"), Axis::even("samples, %"), right));
     }

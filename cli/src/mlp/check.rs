@@ -8,17 +8,7 @@ use warpplay::mlp::{EpochReport, Evaluation, Report};
 /// # Errors
 /// The first thing that does not hold: a fault of the program, not of its user.
 pub fn training(report: &Report) -> Result<()> {
-    for (epoch, number) in report.epochs.iter().zip(1..) {
-        ensure!(epoch.epoch == number, "check failed: epoch {} stands at index {number}", epoch.epoch);
-        ensure!(epoch.loss.is_finite(), "check failed: epoch {number} has a loss of {}", epoch.loss);
-        for loss in losses(epoch) {
-            ensure!(loss.is_nan() || loss >= 0.0, "check failed: epoch {number} has a loss of {loss}");
-        }
-        for accuracy in [epoch.test_accuracy, epoch.validation_accuracy].into_iter().flatten() {
-            ensure!((0.0..=1.0).contains(&accuracy), "check failed: epoch {number} has an accuracy of {accuracy}");
-        }
-        ensure!(epoch.seconds >= 0.0, "check failed: epoch {number} took {} s", epoch.seconds);
-    }
+    epochs(&report.epochs)?;
     let dead: u64 = report.dead_units_by_layer.iter().sum();
     ensure!(
         report.dead_units == dead,
@@ -31,9 +21,28 @@ pub fn training(report: &Report) -> Result<()> {
     Ok(())
 }
 
+/// Checks the epochs of a training.
+///
+/// # Errors
+/// As [`training`].
+pub fn epochs(epochs: &[EpochReport]) -> Result<()> {
+    for (epoch, number) in epochs.iter().zip(1..) {
+        ensure!(epoch.epoch == number, "check failed: epoch {} stands at index {number}", epoch.epoch);
+        ensure!(epoch.loss.is_finite(), "check failed: epoch {number} has a loss of {}", epoch.loss);
+        for loss in losses(epoch) {
+            ensure!(loss.is_nan() || loss >= 0.0, "check failed: epoch {number} has a loss of {loss}");
+        }
+        for accuracy in [epoch.test_accuracy, epoch.validation_accuracy].into_iter().flatten() {
+            ensure!((0.0..=1.0).contains(&accuracy), "check failed: epoch {number} has an accuracy of {accuracy}");
+        }
+        ensure!(epoch.seconds >= 0.0, "check failed: epoch {number} took {} s", epoch.seconds);
+    }
+    Ok(())
+}
+
 /// The first epoch after which the weights are no longer good for anything: a training's last step can do this, and no further loss shows it.
-pub fn lost(report: &Report) -> Option<String> {
-    let lost = report.epochs.iter().find(|epoch| losses(epoch).any(|loss| !loss.is_finite()))?;
+pub fn lost(epochs: &[EpochReport]) -> Option<String> {
+    let lost = epochs.iter().find(|epoch| losses(epoch).any(|loss| !loss.is_finite()))?;
     Some(format!("test or validation loss not finite after epoch {}", lost.epoch))
 }
 

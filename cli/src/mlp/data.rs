@@ -76,6 +76,10 @@ pub struct DataFlags {
     /// Number of drawn test digits, without data
     #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "data", allow_negative_numbers = true)]
     pub drawn_test: usize,
+
+    /// Rows and columns of the images of CSV files, for networks that see more than a row of pixels
+    #[arg(skip)]
+    pub image_size: Option<(u32, u32)>,
 }
 
 impl DataFlags {
@@ -192,7 +196,7 @@ impl DataFlags {
             Header::Yes => Some(true),
             Header::No => Some(false),
         };
-        let format = CsvFormat { label: self.label_column.clone(), header, image_size: None };
+        let format = CsvFormat { label: self.label_column.clone(), header, image_size: self.image_size };
         match (self.features.is_some(), loss.is_regression()) {
             (false, false) => Dataset::load_csv(set, &format, n_classes),
             (false, true) => Dataset::load_csv_with_targets(set, &format),

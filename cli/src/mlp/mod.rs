@@ -1,4 +1,4 @@
-//! Multilayer perceptrons from the command line: train on MNIST or any set in IDX, `.npy` or CSV files, evaluate, predict one image, train many models
+//! Multilayer perceptrons and networks of convolutions from the command line: train on MNIST or any set in IDX, `.npy` or CSV files, evaluate, predict one image, train many models
 //! at once, write a network as ONNX. The paper's tables beside ours are `warpplay papers mnist_mlp`.
 //!
 //! ```text
@@ -8,6 +8,9 @@
 //! warpplay mlp predict --weights net.safetensors --image digit.png --invert
 //! warpplay mlp convert --weights net.safetensors --save-onnx net.onnx
 //! warpplay mlp sweep --data DIR --models 64 --learning-rates 0.003,0.01,0.03
+//! warpplay mlp train-conv --data DIR --save-weights conv.safetensors
+//! warpplay mlp evaluate-conv --data DIR --weights conv.safetensors
+//! warpplay mlp predict-conv --weights conv.safetensors --image digit.png --invert
 //! ```
 //!
 //! A good result: `train` with its defaults on MNIST (784-256-10, batch 64, SGD at 0.01, averaged gradients, He-uniform weights of seed 1) ends after
@@ -25,9 +28,11 @@
 mod args;
 pub mod chart;
 pub mod check;
+mod conv;
 mod convert;
 pub mod data;
 mod evaluate;
+mod image_flags;
 mod picture;
 mod predict;
 mod sweep;
@@ -73,6 +78,9 @@ pub fn run(args: Args) -> anyhow::Result<()> {
         ))
         .into()),
         Command::Sweep(args) => sweep::run(&args),
+        Command::TrainConv(args) => conv::train(&args),
+        Command::EvaluateConv(args) => conv::evaluate(&args),
+        Command::PredictConv(args) => predict::run_conv(&args),
     };
     done.map_err(|error| named_as_typed(error, FLAGS))
 }

@@ -34,7 +34,7 @@ pub fn start_of_training(trainer: &Trainer, train: &Dataset) -> String {
 }
 
 /// The table of epochs, whose lines are printed one by one.
-fn epochs(loss: Loss) -> Table {
+pub fn epochs(loss: Loss) -> Table {
     let [test, validation] =
         if loss.is_regression() { ["test loss", "validation loss"] } else { ["test, %", "validation, %"] };
     let heads = ["epoch", "loss", test, validation, "time, s", "samples/s", "copies, %"];
@@ -59,13 +59,18 @@ pub fn epoch(report: &EpochReport, loss: Loss) -> String {
     ])
 }
 
-/// What there is to say at the end.
-pub fn end_of_training(report: &Report, found: &Evaluation) -> String {
-    let ended = match report.stopped_by {
+/// How a training ended.
+pub fn ended(by: StoppedBy) -> &'static str {
+    match by {
         StoppedBy::Epochs => "all epochs done",
         StoppedBy::EarlyStopping => "early: the validation loss no longer fell",
         StoppedBy::Request => "early, on request: the network trained so far",
-    };
+    }
+}
+
+/// What there is to say at the end.
+pub fn end_of_training(report: &Report, found: &Evaluation) -> String {
+    let ended = ended(report.stopped_by);
     let repeated = match report.repeated_epochs {
         0 => String::new(),
         n => format!("repeated    {n} of {} epochs, in plain f32 by engine {}\n", report.epochs.len(), Engine::Layers),
@@ -91,7 +96,7 @@ pub fn end_of_training(report: &Report, found: &Evaluation) -> String {
 }
 
 /// How many samples are right; `None` in a regression.
-fn right(found: &Evaluation) -> Option<String> {
+pub fn right(found: &Evaluation) -> Option<String> {
     let share = 100.0 * found.share()?;
     Some(format!("{} of {} ({share:.2} %)", thousands(found.correct), thousands(found.total)))
 }

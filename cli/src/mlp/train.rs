@@ -74,7 +74,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let found = training.trainer.evaluate(&test)?;
     check::training(&report)?;
     check::evaluation(&found)?;
-    if let Some(when) = check::lost(&report) {
+    if let Some(when) = check::lost(&report.epochs) {
         bail!("{when}: use a smaller learning rate");
     }
     let stopped = training.finish(&report)?;
@@ -82,7 +82,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
         json.write_json(&common::Record::new("mlp train", Facts { test: &found, report: &report }))?;
     }
     if let Some(plot) = plot {
-        plot.write(&plot::svg(&chart::training(&report)))?;
+        plot.write(&plot::svg(&chart::training(&report.epochs, report.options.loss)))?;
     }
     if !args.output.quiet {
         common::print(table::end_of_training(&report, &found))?;
@@ -197,7 +197,7 @@ fn free_checkpoint() -> PathBuf {
 }
 
 /// The progress bar, with the loss of the last epoch.
-fn show(bar: &ProgressBar, progress: &Progress<EpochReport>) {
+pub fn show(bar: &ProgressBar, progress: &Progress<EpochReport>) {
     bar.set_position(progress.steps);
     if let Some(report) = &progress.latest {
         bar.set_message(format!("epoch {}, loss {:.4}", report.epoch, report.loss));

@@ -22,8 +22,35 @@ const PNG_BYTES: usize = 1 << 26;
 /// # Errors
 /// [`Error::File`] for a damaged file or an image of another size; [`Error::Option`] for an index beyond the file's images.
 pub fn read_image(path: impl AsRef<Path>, index: usize, n_inputs: u32, invert: bool) -> Result<Vec<u8>> {
-    const SIGNATURE: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n'];
     let path = path.as_ref();
+    let expect = |rows: u32, cols: u32| {
+        let fits = u64::from(rows) * u64::from(cols) == u64::from(n_inputs);
+        if fits { Ok(()) } else { Err(other_size(path, rows, cols, n_inputs)) }
+    };
+    read(path, index, invert, &expect)
+}
+
+/// As [`read_image`], an image of `[rows, cols]` pixels and of no other shape.
+///
+/// # Errors
+/// As [`read_image`].
+pub fn read_image_sized(path: impl AsRef<Path>, index: usize, size: [u32; 2], invert: bool) -> Result<Vec<u8>> {
+    let path = path.as_ref();
+    let expect = |rows: u32, cols: u32| match [rows, cols] == size {
+        true => Ok(()),
+        false => {
+            let [expected_rows, expected_cols] = size;
+            let reason =
+                format!("the image is {rows} x {cols} pixels, the network's are {expected_rows} x {expected_cols}");
+            Err(Error::file(path, None, reason))
+        }
+    };
+    read(path, index, invert, &expect)
+}
+
+/// Reads an image whose rows and columns `expect` allows.
+fn read(path: &Path, index: usize, invert: bool, expect: &dyn Fn(u32, u32) -> Result<()>) -> Result<Vec<u8>> {
+    const SIGNATURE: [u8; 8] = [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1A, b'\n'];
     let failed = |error: std::io::Error| Error::file(path, None, format!("cannot be read: {error}"));
     // It is opened twice, and a pipe would wait for somebody to write.
     input_file::expect_file(path)?;
@@ -34,12 +61,10 @@ pub fn read_image(path: impl AsRef<Path>, index: usize, n_inputs: u32, invert: b
         if index != 0 {
             return Err(Error::option("index", index, "0, a PNG file holds one image"));
         }
-        read_png(path, n_inputs, invert)?
+        read_png(path, invert, expect)?
     } else {
         let images = sample_files::read_images(path)?;
-        if images.n_pixels() as u64 != u64::from(n_inputs) {
-            return Err(other_size(path, images.rows, images.cols, n_inputs));
-        }
+        expect(images.rows, images.cols)?;
         let Some(image) = images.pixels.chunks_exact(images.n_pixels()).nth(index) else {
             return Err(Error::option("index", index, format!("below the {} images of the file", images.len())));
         };
@@ -61,16 +86,14 @@ fn other_size(path: &Path, rows: u32, cols: u32, n_inputs: u32) -> Error {
     Error::file(path, None, reason)
 }
 
-fn read_png(path: &Path, n_inputs: u32, white_paper: bool) -> Result<Vec<u8>> {
+fn read_png(path: &Path, white_paper: bool, expect: &dyn Fn(u32, u32) -> Result<()>) -> Result<Vec<u8>> {
     let failed = |error: png::DecodingError| Error::file(path, None, format!("the PNG file cannot be read: {error}"));
     let file = File::open(path).map_err(|error| Error::file(path, None, format!("cannot be read: {error}")))?;
     let mut decoder = png::Decoder::new_with_limits(BufReader::new(file), png::Limits { bytes: PNG_BYTES });
     decoder.set_transformations(png::Transformations::EXPAND | png::Transformations::STRIP_16);
     let mut reader = decoder.read_info().map_err(failed)?;
     let (rows, cols) = (reader.info().height, reader.info().width);
-    if u64::from(rows) * u64::from(cols) != u64::from(n_inputs) {
-        return Err(other_size(path, rows, cols, n_inputs));
-    }
+    expect(rows, cols)?;
     let size = reader.output_buffer_size().filter(|&size| size <= PNG_BYTES);
     let Some(size) = size else {
         return Err(Error::file(path, None, format!("the image {rows} x {cols} needs more than {PNG_BYTES} bytes")));
@@ -89,7 +112,7 @@ fn read_png(path: &Path, n_inputs: u32, white_paper: bool) -> Result<Vec<u8>> {
         [red, green, blue, alpha] => over(luma(red, green, blue), alpha, paper),
         _ => paper,
     };
-    Ok(bytes.chunks_exact(colour.samples()).map(grey).take(n_inputs as usize).collect())
+    Ok(bytes.chunks_exact(colour.samples()).map(grey).take(rows as usize * cols as usize).collect())
 }
 
 /// Rec. 601, in thousandths, rounded.

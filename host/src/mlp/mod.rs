@@ -129,7 +129,7 @@ pub use classifier::{Classifier, ClassifierBuilder, Prediction};
 pub use csv_file::CsvFormat;
 pub use dataset::{Dataset, Scaling, Split};
 pub use evaluation::Classified;
-pub use image::read_image;
+pub use image::{read_image, read_image_sized};
 pub use network::{BatchNorm, Layer, LayerNorm, Network, WeightLayout};
 pub use onnx::OnnxFormat;
 pub use options::{

@@ -154,6 +154,19 @@ class MlpOptions(TypedDict, total=False):
     evaluate_batch: Integer
     threads: Optional[Integer]
 
+class ConvOptions(TypedDict, total=False):
+    """Options of `mlp.ConvTrainer` and `mlp.ConvClassifier`."""
+
+    blocks: Sequence[Sequence[Integer]]
+    batch: Integer
+    epochs: Integer
+    learning_rate: Number
+    warmup: Number
+    momentum: Number
+    weight_decay: Number
+    seed: Integer
+    threads: Optional[Integer]
+
 class PerceptronParameters(MlpOptions, total=False):
     """What `mlp.PerceptronClassifier.set_params` takes."""
 

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from typing_extensions import Unpack
 
 from . import Array
-from ._options import Activation, MlpOptions
+from ._options import Activation, ConvOptions, Integer, MlpOptions
 from ._perceptron import PerceptronClassifier as PerceptronClassifier
 from ._types import Bytes, Floats, Labels, Path, Progress, Shared
 
@@ -70,4 +70,56 @@ class Classifier:
     @overload
     def predict_proba(self, images: Shared) -> Array: ...
 
-__all__ = ["Classifier", "Network", "PerceptronClassifier", "Trainer"]
+@final
+class ConvNetwork:
+    def __new__(
+        cls, layers: Sequence[Tuple[Floats, Floats]], *, blocks: Sequence[Sequence[Integer]], image_size: Tuple[Integer, Integer]
+    ) -> "ConvNetwork": ...
+    @staticmethod
+    def load(path: Path) -> "ConvNetwork": ...
+    def __getnewargs_ex__(self) -> Tuple[Tuple[list[Tuple[NDArray[np.float32], NDArray[np.float32]]]], dict[str, Any]]: ...
+    def save(self, path: Path) -> None: ...
+    @property
+    def blocks(self) -> list[list[int]]: ...
+    @property
+    def image_size(self) -> Tuple[int, int]: ...
+    @property
+    def layers(self) -> list[Tuple[NDArray[np.float32], NDArray[np.float32]]]: ...
+
+@final
+class ConvTrainer:
+    def __new__(
+        cls,
+        images: Bytes,
+        labels: Labels,
+        *,
+        test_images: Optional[Bytes] = None,
+        test_labels: Optional[Labels] = None,
+        network: Optional[ConvNetwork] = None,
+        device: str = "auto",
+        **given: Unpack[ConvOptions],
+    ) -> "ConvTrainer": ...
+    def run(self, *, progress: Progress = None) -> dict[str, Any]: ...
+    @property
+    def options(self) -> dict[str, Any]: ...
+    def network(self) -> ConvNetwork: ...
+
+@final
+class ConvClassifier:
+    def __new__(cls, network: ConvNetwork, *, device: str = "auto", **given: Unpack[ConvOptions]) -> "ConvClassifier": ...
+    @property
+    def options(self) -> dict[str, Any]: ...
+    @overload
+    def logits(self, images: NDArray[np.uint8]) -> NDArray[np.float32]: ...
+    @overload
+    def logits(self, images: Shared) -> Array: ...
+    @overload
+    def predict(self, images: NDArray[np.uint8]) -> NDArray[np.uint32]: ...
+    @overload
+    def predict(self, images: Shared) -> Array: ...
+    @overload
+    def predict_proba(self, images: NDArray[np.uint8]) -> NDArray[np.float32]: ...
+    @overload
+    def predict_proba(self, images: Shared) -> Array: ...
+
+__all__ = ["Classifier", "ConvClassifier", "ConvNetwork", "ConvTrainer", "Network", "PerceptronClassifier", "Trainer"]

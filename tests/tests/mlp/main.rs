@@ -3,9 +3,11 @@
 mod activations;
 mod batch_norm;
 mod cli;
+mod cli_conv;
 mod cli_data;
 mod clipping;
 mod conv;
+mod conv_classifier;
 mod data_files;
 mod dropout;
 mod epoch;

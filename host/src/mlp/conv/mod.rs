@@ -7,7 +7,7 @@
 //! use std::sync::Arc;
 //! use warpplay::Device;
 //! use warpplay::mlp::Dataset;
-//! use warpplay::mlp::conv::{ConvOptions, ConvTrainer};
+//! use warpplay::mlp::conv::{ConvClassifier, ConvOptions, ConvTrainer};
 //!
 //! let train = Arc::new(Dataset::drawn_digits(1, 256)?);
 //! let test = Arc::new(Dataset::drawn_digits(2, 64)?);
@@ -15,6 +15,10 @@
 //! let mut trainer = ConvTrainer::builder(&train).options(options).test(&test).build(&Device::cpu())?;
 //! let report = trainer.run(|_| ControlFlow::Continue(()))?;
 //! assert!(report.epochs[0].loss < 2.3 && report.epochs[0].test_accuracy > Some(0.2));
+//!
+//! let mut classifier = ConvClassifier::builder(&trainer.network()?).build(&Device::cpu())?;
+//! let classes = classifier.predict(&test.images()[..784 * 3])?;
+//! assert_eq!(classes.len(), 3);
 //! # Ok::<(), warpplay::Error>(())
 //! ```
 //!
@@ -41,10 +45,12 @@
 //! | type | what it is |
 //! | --- | --- |
 //! | [`ConvTrainer`], [`ConvTrainerBuilder`] | trains a network, and classifies sets |
+//! | [`ConvClassifier`], [`ConvClassifierBuilder`] | uses a network: classes, probabilities, logits |
 //! | [`ConvOptions`] | blocks, batch, rates |
 //! | [`ConvNetwork`] | the weights, in memory and in files |
 //! | [`ConvReport`] | what a training found |
 
+mod classifier;
 mod cpu;
 mod device;
 mod engine;
@@ -54,6 +60,7 @@ mod report;
 mod trainer;
 mod weight_file;
 
+pub use classifier::{ConvClassifier, ConvClassifierBuilder};
 pub use network::ConvNetwork;
 pub use options::ConvOptions;
 pub use report::ConvReport;

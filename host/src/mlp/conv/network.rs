@@ -3,8 +3,8 @@
 use warpplay_gpu::mlp::random;
 
 use super::options::{check_blocks, check_images};
-use crate::mlp::Layer;
 use crate::mlp::options::seed_in_32_bits;
+use crate::mlp::{Dataset, Layer};
 use crate::{Error, Result};
 
 /// A convolution of a network.
@@ -133,6 +133,21 @@ impl ConvNetwork {
     /// Classes.
     pub fn n_classes(&self) -> u32 {
         self.layers.last().map_or(0, |layer| layer.n_outputs)
+    }
+
+    /// Checks that the network can classify a labelled set.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for images of another size, labels beyond the classes, or a set that has none.
+    pub(super) fn expect_fits(&self, set: &Dataset) -> Result<()> {
+        let [rows, cols] = self.image_size;
+        set.expect_fits(&[rows * cols, self.n_classes()])?;
+        let found = <[u32; 2]>::from(set.image_size());
+        if self.image_size != found {
+            let what = format!("images of {}", set.source());
+            return Err(Error::shape(what, format!("{rows} x {cols}"), format!("{} x {}", found[0], found[1])));
+        }
+        Ok(())
     }
 
     /// Weights and biases.

@@ -61,16 +61,25 @@ impl ConvTrainerBuilder {
             let what = "network (blocks, images, classes)";
             return Err(Error::shape(what, format!("{expected:?}"), format!("{found:?}")));
         }
+        if let Some(test) = &test {
+            network.expect_fits(test)?;
+        }
         let engine = match device.backend() {
             Backend::Cpu => cpu::open(&options, &train, &network)?,
             _ => device::open(device, &options, &train, &network)?,
         };
-        let trainer = ConvTrainer { engine, device: device.clone(), train, test, network, options, epochs: Vec::new() };
-        if let Some(test) = &trainer.test {
-            trainer.expect_fits(test)?;
-        }
-        Ok(trainer)
+        let position = Position::default();
+        Ok(ConvTrainer { engine, device: device.clone(), train, test, network, options, position })
     }
+}
+
+/// The position of a training: what is done, and of the next epoch its steps, the sum of their losses, and their seconds.
+#[derive(Debug, Default)]
+struct Position {
+    epochs: Vec<EpochReport>,
+    step: u32,
+    loss_sum: f64,
+    seconds: f64,
 }
 
 /// A network of convolutions in training.
@@ -82,7 +91,7 @@ pub struct ConvTrainer {
     /// Shape of the network, and its weights at first.
     network: ConvNetwork,
     options: ConvOptions,
-    epochs: Vec<EpochReport>,
+    position: Position,
 }
 
 impl std::fmt::Debug for ConvTrainer {
@@ -113,66 +122,82 @@ impl ConvTrainer {
 
     /// The epochs that are done.
     pub fn epochs(&self) -> &[EpochReport] {
-        &self.epochs
+        &self.position.epochs
     }
 
-    /// Trains until all epochs are done, or `watch`, which is called after each, breaks.
+    /// Trains until all epochs are done or `watch` returns `Break`. After a stop, another call of `run` continues.
+    ///
+    /// `watch` is called after every epoch, with its report in [`Progress::latest`], and between: after every step on the CPU, after every 64th elsewhere, which must wait for the device.
     ///
     /// # Errors
-    /// [`Error::Diverged`] if a loss is not finite, after which the network is that of before the epoch; errors of the device.
+    /// [`Error::Diverged`] if a loss is not finite: the network is then that of before the epoch, or of the step within it from which `run` continued; errors of the device.
     pub fn run(&mut self, mut watch: impl FnMut(&Progress<EpochReport>) -> ControlFlow<()>) -> Result<ConvReport> {
         let begun = Instant::now();
         let steps = self.steps_per_epoch();
-        let mut stopped_by = StoppedBy::Epochs;
-        while self.epochs.len() < self.options.epochs as usize {
-            let report = self.epoch(self.epochs.len() as u32)?;
-            self.epochs.push(report.clone());
-            let progress = Progress {
-                steps: u64::from(steps) * self.epochs.len() as u64,
-                n_steps: Some(u64::from(steps) * u64::from(self.options.epochs)),
-                elapsed: begun.elapsed(),
-                time_limit: None,
-                latest: Some(report),
+        let n_steps = Some(u64::from(steps) * u64::from(self.options.epochs));
+        let mut is_stopped = false;
+        while self.position.epochs.len() < self.options.epochs as usize {
+            if is_stopped {
+                return Ok(self.report(StoppedBy::Request));
+            }
+            let before = u64::from(steps) * self.position.epochs.len() as u64;
+            let mut told = |step: u32, latest: Option<EpochReport>| {
+                let steps = before + u64::from(step);
+                let progress = Progress { steps, n_steps, elapsed: begun.elapsed(), time_limit: None, latest };
+                is_stopped |= watch(&progress).is_break();
+                !is_stopped
             };
-            if watch(&progress).is_break() && self.epochs.len() < self.options.epochs as usize {
-                stopped_by = StoppedBy::Request;
-                break;
+            if self.epoch(&mut |step| told(step, None))? {
+                told(steps, self.position.epochs.last().cloned());
             }
         }
-        Ok(self.report(stopped_by))
+        Ok(self.report(StoppedBy::Epochs))
     }
 
-    fn epoch(&mut self, number: u32) -> Result<EpochReport> {
+    /// Trains the rest of an epoch, until `watch` interrupts it; returns whether it was finished.
+    fn epoch(&mut self, watch: &mut dyn FnMut(u32) -> bool) -> Result<bool> {
         let begun = Instant::now();
         let (n, steps) = (self.train.len(), self.steps_per_epoch());
+        let number = self.position.epochs.len() as u32;
         let order = warpplay_cpu_ref::mlp::epoch_order(seed_in_32_bits(self.options.seed), number, n);
         let first = u64::from(number) * u64::from(steps);
         let n_steps = u64::from(steps) * u64::from(self.options.epochs);
         let rates: Vec<f64> = (first..first + u64::from(steps)).map(|step| self.options.rate(step, n_steps)).collect();
         let learning_rate = rates.last().copied().unwrap_or(0.0);
+        let from_step = self.position.step;
         let epoch = Epoch {
             order: order.into_iter().map(|sample| sample as u32).collect(),
             rates: rates.into_iter().map(|rate| rate as f32).collect(),
+            from_step,
         };
         self.engine.keep()?;
-        let losses = self.engine.train(&epoch)?;
-        let seconds = begun.elapsed().as_secs_f64();
+        let losses = self.engine.train(&epoch, watch)?;
+        let done = from_step + losses.len() as u32;
         // What the last step left shows in no loss.
         let unsound = match losses.iter().position(|loss| !loss.is_finite()) {
-            Some(step) => Some(step as u32 + 1),
-            None => self.engine.layers()?.iter().any(|layer| !is_finite(layer)).then_some(steps),
+            Some(step) => Some(from_step + step as u32 + 1),
+            None => self.engine.layers()?.iter().any(|layer| !is_finite(layer)).then_some(done),
         };
         if let Some(step) = unsound {
             self.engine.restore()?;
             return Err(Error::Diverged { epoch: number + 1, step, steps });
         }
+        let position = &mut self.position;
+        position.step = done;
+        position.loss_sum += losses.iter().map(|&loss| f64::from(loss)).sum::<f64>();
+        position.seconds += begun.elapsed().as_secs_f64();
+        if done < steps {
+            return Ok(false);
+        }
         let begun = Instant::now();
         let test = self.test.clone().map(|test| Ok::<_, Error>((self.engine.classify(&test)?, test))).transpose()?;
         let n_classes = self.network.n_classes();
         let test = test.map(|(found, test)| found.evaluation(&test, n_classes, &self.device, 0.0));
-        Ok(EpochReport {
+        let Position { epochs, loss_sum, seconds, .. } = std::mem::take(&mut self.position);
+        self.position.epochs = epochs;
+        self.position.epochs.push(EpochReport {
             epoch: number + 1,
-            loss: losses.iter().map(|&loss| f64::from(loss)).sum::<f64>() / n as f64,
+            loss: loss_sum / n as f64,
             test_accuracy: test.as_ref().map(|test| test.accuracy),
             test_loss: test.as_ref().map(|test| test.loss),
             validation_accuracy: None,
@@ -183,18 +208,19 @@ impl ConvTrainer {
             samples_per_second: n as f64 / seconds,
             transfer_share: None,
             repeated: false,
-        })
+        });
+        Ok(true)
     }
 
     fn report(&self, stopped_by: StoppedBy) -> ConvReport {
         ConvReport {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION").to_string(),
-            epochs: self.epochs.clone(),
+            epochs: self.position.epochs.clone(),
             device: self.device.backend().to_string(),
             device_name: self.device.name(),
             seed: self.options.seed,
-            seconds: self.epochs.iter().map(|epoch| epoch.seconds).sum(),
+            seconds: self.position.epochs.iter().map(|epoch| epoch.seconds).sum::<f64>() + self.position.seconds,
             data: self.train.source().to_string(),
             image_size: self.network.image_size(),
             n_parameters: self.network.n_parameters(),
@@ -217,19 +243,10 @@ impl ConvTrainer {
     /// # Errors
     /// [`Error::Shape`] for images or classes that the network does not have; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
-        self.expect_fits(set)?;
+        self.network.expect_fits(set)?;
         let begun = Instant::now();
         let found = self.engine.classify(set)?;
         Ok(found.evaluation(set, self.network.n_classes(), &self.device, begun.elapsed().as_secs_f64()))
-    }
-
-    fn expect_fits(&self, set: &Dataset) -> Result<()> {
-        set.expect_fits(&[self.train.n_inputs(), self.network.n_classes()])?;
-        let [expected, found] = [self.network.image_size(), <[u32; 2]>::from(set.image_size())];
-        if expected != found {
-            return Err(Error::shape("images", format!("{expected:?}"), format!("{found:?}")));
-        }
-        Ok(())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
 
 /// Images and labels on the device.
 pub(super) struct Samples {
-    images: Buffer<u8>,
+    pub images: Buffer<u8>,
     labels: Buffer<u8>,
     pub n: u32,
 }
@@ -41,11 +41,11 @@ impl Kernels {
         Ok(Self { set: layers::Kernels::load(&Module::load(device, &MLP_LAYERS)?)? })
     }
 
-    /// Patches of the samples of `rows`; an order has samples of the set alone.
+    /// Patches of the samples of `rows`; an order has samples of `images` alone.
     pub fn patches(
         &self,
         stream: &Stream,
-        samples: &Samples,
+        images: &Buffer<u8>,
         patches: &mut Buffer<bf16>,
         rows: RowsArgs<'_>,
         [height, width]: [u32; 2],
@@ -53,7 +53,7 @@ impl Kernels {
         let patches = patches.view_mut().cast::<u16>();
         // SAFETY: the images of all samples are there; buffers begin at multiples of 16 bytes.
         unsafe {
-            let arguments = (&samples.images, patches, rows, height, width);
+            let arguments = (images, patches, rows, height, width);
             stream.run_unchecked(&self.set.mlp_layers_patches, arguments)
         }
     }

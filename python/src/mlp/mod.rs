@@ -1,4 +1,6 @@
-//! `warpplay.mlp`: perceptrons.
+//! `warpplay.mlp`: perceptrons, and networks of convolutions.
+
+pub mod conv;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -398,14 +400,7 @@ impl Classifier {
 
     /// The most probable class of each image `[n, rows, columns]` uint8, the lowest among equals: `[n]` uint32 for numpy, int32 for others.
     fn predict<'py>(&self, py: Python<'py>, images: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let Logits { values, n, n_classes } = self.logits_of(py, images)?;
-        let classes = |logits: &[f32]| -> Vec<u32> {
-            logits.chunks_exact(n_classes).map(|one| Prediction::of_logits(one).class).collect()
-        };
-        match values {
-            LogitValues::Numpy(logits) => Ok(PyArray1::from_vec(py, classes(&logits)).into_any()),
-            values => values.give(py, &[n], |logits| classes(&logits).into_iter().map(|class| class as i32).collect()),
-        }
+        self.logits_of(py, images)?.classes(py)
     }
 }
 
@@ -414,6 +409,20 @@ struct Logits {
     values: LogitValues,
     n: usize,
     n_classes: usize,
+}
+
+impl Logits {
+    /// The most probable class of each image, in the form of the images and on their device.
+    fn classes(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let Self { values, n, n_classes } = self;
+        let classes = |logits: &[f32]| -> Vec<u32> {
+            logits.chunks_exact(n_classes).map(|one| Prediction::of_logits(one).class).collect()
+        };
+        match values {
+            LogitValues::Numpy(logits) => Ok(PyArray1::from_vec(py, classes(&logits)).into_any()),
+            values => values.give(py, &[n], |logits| classes(&logits).into_iter().map(|class| class as i32).collect()),
+        }
+    }
 }
 
 /// Logits, where the images were.
