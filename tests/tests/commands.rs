@@ -323,7 +323,7 @@ use Json::{Facts, Found, Report};
 const WITHOUT_JSON: [&str; 1] = ["cfr browse"];
 
 /// Every command that writes JSON, in order: later ones read what earlier ones wrote.
-const WITH_JSON: [(&str, Json); 40] = [
+const WITH_JSON: [(&str, Json); 45] = [
     ("doctor", Facts),
     ("demo --device cpu", Facts),
     ("man pages", Facts),
