@@ -229,7 +229,7 @@ struct Asked {
 /// A tile, and how many blocks share its depth.
 type Split = (Tile, u32);
 
-/// Its name: the tile's, and `/4` where four blocks share the depth.
+/// Its name: the tile's, and `/` with the number of blocks that share the depth.
 fn split_name((tile, cluster): Split) -> String {
     if cluster == 1 { tile.to_string() } else { format!("{tile}/{cluster}") }
 }

@@ -50,7 +50,7 @@
 //! | `mlp/batch_norm.rs` | training with batch norm differs from the plain program, or from PyTorch's formula, has other bits a second time, does not go on where it stopped, or a file loses running moments |
 //! | `mlp/clipping.rs` | training with clipped gradients differs from the plain program, does not go on where it stopped, or goes on behind a norm that is no number |
 //! | `mlp/conv.rs` | gradients of the plain network of convolutions are not those of differences, those of kernels are not the plain ones, a second training has other bits, a file is not read or a wrong one is, a training that diverged is not restored, or MNIST is not learnt to 99 % |
-//! | `mlp/conv_classifier.rs` | a network of convolutions in use differs from its trainer, or depends on the batch, or a training that is stopped does not go on with the same bits |
+//! | `mlp/conv_classifier.rs` | a network of convolutions in use differs from its trainer, or a training that is stopped does not go on with the same bits |
 //! | `mlp/files.rs` | a data set, weight file, image or checkpoint is read wrongly, or a damaged one is accepted |
 //! | `mlp/data_files.rs` | a CSV or `.npy` file is read wrongly, or a damaged one is accepted |
 //! | `mlp/cli.rs` | the commands of `mlp` that others rely on have changed |

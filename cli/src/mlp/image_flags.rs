@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// The image that is classified.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ImageFlags {
-    /// The image: a PNG file with as many pixels as the network has inputs
+    /// The image: a PNG file with as many pixels as the network has inputs, or, for a network of convolutions, of its rows and columns
     #[arg(long, value_name = "FILE.png", required_unless_present = "images", conflicts_with = "images")]
     pub image: Option<PathBuf>,
 

@@ -75,7 +75,7 @@ impl<T: Real> Network<T> {
         if let Some((last, hidden)) = layers.split_last() {
             assert!(!last.is_normalised(), "no layer norm behind the last layer");
             let n_norms = hidden.iter().filter(|layer| layer.is_normalised()).count();
-            assert!(n_norms == 0 || n_norms == hidden.len(), "layer norm behind all hidden layers, or none");
+            assert!(n_norms == 0 || n_norms == hidden.len(), "a norm behind all hidden layers, or none");
         }
         Self { layers, activation: Activation::default(), running: Vec::new() }
     }
@@ -257,7 +257,7 @@ impl<T: Real> Network<T> {
     /// Backward pass from the logits to all gradients: fills `p`, `losses`, `dz` and `gradients`.
     ///
     /// # Panics
-    /// As [`Network::losses`].
+    /// As [`Network::losses`]; if there are batch norms and the pass is not that of [`Network::forward_dropped`].
     pub fn backward<P: Program>(&self, labels: &[u8], reduction: Reduction, pass: &mut Pass<T>) {
         self.backward_smoothed::<P>(labels, reduction, T::zero(), pass);
     }
@@ -265,7 +265,7 @@ impl<T: Real> Network<T> {
     /// The same with labels smoothed by `smoothing`, in losses and gradients.
     ///
     /// # Panics
-    /// As [`Network::losses`].
+    /// As [`Network::backward`].
     pub fn backward_smoothed<P: Program>(&self, labels: &[u8], reduction: Reduction, smoothing: T, pass: &mut Pass<T>) {
         self.smoothed_losses(labels, smoothing, pass);
         let (n, last) = (labels.len(), self.prepare(pass));
@@ -291,7 +291,7 @@ impl<T: Real> Network<T> {
     /// Backward pass of a regression: fills `losses`, `dz` and `gradients`.
     ///
     /// # Panics
-    /// As [`Network::regression_losses`].
+    /// As [`Network::regression_losses`]; if there are batch norms and the pass is not that of [`Network::forward_dropped`].
     pub fn backward_regression<P: Program>(
         &self,
         targets: &[T],
@@ -317,6 +317,8 @@ impl<T: Real> Network<T> {
 
     /// From the gradient of the last layer's outputs, for `n` samples, to all others.
     fn propagate<P: Program>(&self, n: usize, pass: &mut Pass<T>) {
+        let n_norms = self.running.len();
+        assert_eq!(pass.moments.len(), n_norms, "gradients of batch norms need the pass of forward_dropped");
         for (number, layer) in self.layers.iter().enumerate().rev() {
             let (before, after) = pass.dz.split_at_mut(number);
             let dz = &after[0];

@@ -241,7 +241,10 @@ fn load_ptx(
     image: &PtxImage,
     text: &str,
 ) -> Result<CudaModule> {
-    let name = set.name;
+    let name = match kernel {
+        Some(kernel) => format!("{}, kernel {kernel}", set.name),
+        None => set.name.to_string(),
+    };
     let newest = driver::version().map(driver::ptx_version);
     let needs = declared_version(text);
     let too_new = || {

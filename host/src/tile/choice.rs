@@ -1,5 +1,7 @@
 //! Which tile a product is computed with, and how many blocks share its depth.
 
+use warpplay_gpu::tile::task::MAX_CLUSTER;
+
 use super::shares::Shares;
 use super::size::{CLUSTERS, Tile};
 
@@ -31,13 +33,18 @@ const SHARED: [Shared; 2] = [
     Shared { tile: Tile::Rows128Columns128, fixed: [4200, 6500, 5600, 5900, 6300], slab: 300, eighths: 32 },
 ];
 
+/// Most blocks of a cluster that every device with clusters runs.
+const PORTABLE: u32 = 8;
+/// Multiprocessors of a device that has 16 beside each other; a slice of a card may have fewer.
+const MANY: u32 = 64;
+
 /// Clusters that an H200 runs at a time, by their number of blocks.
 const MOST_CLUSTERS: [u64; CLUSTERS.len()] = [132, 64, 32, 14, 4];
 
 /// The tile whose depth blocks should share, and how many; `None` if they should not. `slabs`: those of a tile's depth, of all pairs of parts.
 ///
-/// The bits depend on it, so the rule is the same for every device: what an H200 should need least time for. Clusters that do not all run at a time are left out.
-pub(super) fn shared_split(n_tiles: impl Fn(Tile) -> u64, slabs: u64) -> Option<(Tile, u32)> {
+/// The bits depend on it, so the rule is the same for every device: what an H200 should need least time for. Clusters that do not all run at a time are left out, and those of more than [`PORTABLE`] blocks on devices with few `multiprocessors`.
+pub(super) fn shared_split(n_tiles: impl Fn(Tile) -> u64, slabs: u64, multiprocessors: u32) -> Option<(Tile, u32)> {
     let time = |of: &Shared, at: usize| {
         let (n_tiles, blocks) = (n_tiles(of.tile), u64::from(CLUSTERS[at]));
         let turns = n_tiles.div_ceil(MOST_CLUSTERS[at]);
@@ -46,10 +53,12 @@ pub(super) fn shared_split(n_tiles: impl Fn(Tile) -> u64, slabs: u64) -> Option<
         of.fixed[at] + alone.max(n_tiles * slabs * of.eighths / 8)
     };
     let not_shared = SHARED.iter().map(|of| time(of, 0)).min()?;
+    let most = if multiprocessors < MANY { PORTABLE } else { MAX_CLUSTER };
     let splits = SHARED.iter().flat_map(|of| (1..CLUSTERS.len()).map(move |at| (of, at)));
+    let splits = splits.filter(|&(_, at)| CLUSTERS[at] <= most);
     let at_a_time = splits.filter(|&(of, at)| n_tiles(of.tile) <= MOST_CLUSTERS[at]);
     let (time, of, at) = at_a_time.map(|(of, at)| (time(of, at), of, at)).min_by_key(|&(time, ..)| time)?;
-    // What is not certain should not change the bits.
+    // Bits should change only for more than the model's error.
     (time * 100 < not_shared * 93).then(|| (of.tile, CLUSTERS[at]))
 }
 
@@ -63,13 +72,14 @@ mod tests {
 
     #[test]
     fn few_and_deep_tiles_are_shared() {
-        let split = |m: u32, n: u32, k: u64| {
+        let split_on = |multiprocessors: u32, [m, n]: [u32; 2], k: u64| {
             let n_tiles = |tile: Tile| {
                 let [rows, columns] = tile.size();
                 u64::from(m.div_ceil(rows)) * u64::from(n.div_ceil(columns))
             };
-            shared_split(n_tiles, k.div_ceil(64))
+            shared_split(n_tiles, k.div_ceil(64), multiprocessors)
         };
+        let split = |m: u32, n: u32, k: u64| split_on(132, [m, n], k);
         let (small, large) = (Tile::Rows64Columns64, Tile::Rows128Columns128);
         // As they were measured.
         assert_eq!(split(128, 128, 65536), Some((small, 16)));
@@ -80,6 +90,8 @@ mod tests {
         for [m, n, k] in [[128, 128, 128], [512, 512, 512], [1024, 1024, 1024], [8192, 8192, 8192], [65536, 64, 64]] {
             assert_eq!(split(m, n, k.into()), None, "{m} {n} {k}");
         }
+        // A slice of a card.
+        assert_eq!(split_on(16, [128, 128], 65536), Some((small, 8)));
         // More than any computer holds.
         assert_eq!(split(1 << 24, 1 << 24, 1 << 24), None);
     }

@@ -320,7 +320,7 @@ impl Kernels {
     fn fastest_split(&self, shape: &Shape) -> (Tile, u32) {
         // The bits of an image do not depend on how many there are: its depth is not shared.
         let of_images = shape.images.is_some() && !shape.b.by_depth;
-        let shared = || shared_split(|tile| shape.n_tiles(tile), shape.slabs());
+        let shared = || shared_split(|tile| shape.n_tiles(tile), shape.slabs(), self.multiprocessors);
         let is_shared = self.engine == Engine::Wgmma && !of_images;
         is_shared.then(shared).flatten().unwrap_or_else(|| (self.fastest(shape, 1), 1))
     }

@@ -181,7 +181,7 @@ impl<T: Operand> ProductBuilder<T> {
     }
 
     /// Blocks that share the depth of a tile, as a cluster: 1, or 2, 4, 8 or 16 for tiles of 128 × 128 and 64 × 64 by [`Engine::Wgmma`]. Few tiles that are deep are faster so. Each block adds up a part of the depth, and their sums are added up in a fixed order: the last bits depend on how
-    /// many they are. Default the number that should be fastest, which the sizes alone decide; 1 with a given [`tile`](Self::tile).
+    /// many they are. Default the number that should be fastest, which the sizes decide, and is at most 8 on a slice of a card; 1 with a given [`tile`](Self::tile).
     #[must_use]
     pub fn cluster(self, cluster: impl Into<Option<u32>>) -> Self {
         Self { cluster: cluster.into(), ..self }

@@ -90,7 +90,7 @@ pub struct TrainConvArgs {
     pub data: DataFlags,
 
     /// Rows and columns of the images of CSV files, such as 28x28
-    #[arg(long, value_name = "ROWSxCOLS", value_parser = image_size)]
+    #[arg(long, value_name = "ROWSxCOLS", value_parser = image_size, requires = "train_set")]
     pub image_size: Option<(u32, u32)>,
 
     #[command(flatten)]

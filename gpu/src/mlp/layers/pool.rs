@@ -78,7 +78,7 @@ fn own_window(n_pixels: u32, width: u32, channels: u32) -> Option<([usize; 4], u
     Some(window(number, width, channels))
 }
 
-/// The largest of 2 × 2 pixels, channel by channel; no number where one of them is none.
+/// The largest of 2 × 2 pixels, channel by channel; NaN where one of them is NaN.
 ///
 /// * Launch: [`shape`], a thread four channels of a pixel, blocks of 256.
 /// * Reads: `values`, whose images are `2 width` wide.
@@ -114,7 +114,7 @@ pub unsafe fn mlp_layers_pool(
     }
 }
 
-/// Gradient through [`mlp_layers_pool`] and the rectifier before it: goes to the first of the four pixels that is the largest, if it is above 0; to the last that is no number, where there is one.
+/// Gradient through [`mlp_layers_pool`] and the rectifier before it: goes to the first of the four pixels that is the largest, if it is above 0; to the last NaN, where there is one.
 ///
 /// * Launch: [`shape`], a thread four channels of a pixel, blocks of 256.
 /// * Reads: `values`, the rectifier's outputs; `gradient` by what was the largest.

@@ -569,9 +569,9 @@ impl Train for LayersEngine {
 
     fn set_state(&mut self, state: &TrainState) -> Result<()> {
         let Self { training, network, stream, kernels, .. } = self;
-        let values = network.plan.pack(&state.layers)?;
+        let (values, running) = (network.plan.pack(&state.layers)?, network.plan.pack_running(&state.layers)?);
         stream.write(&mut network.parameters, 0, &values)?;
-        stream.write(&mut network.running, 0, &network.plan.pack_running(&state.layers)?)?;
+        stream.write(&mut network.running, 0, &running)?;
         kernels.parameters_set(stream, network)?;
         let Some(Training { arrays, .. }) = training else { return Ok(()) };
         let n_moments = arrays.moments.len();
