@@ -42,7 +42,7 @@ pub struct ConvClassifierBuilder {
 }
 
 impl ConvClassifierBuilder {
-    /// Sets all options at once. Only `batch`, the images that a device classifies at once, and `threads` are used; `blocks` is taken from the network; options of training have no effect but must be valid.
+    /// Sets all options at once. Only `batch`, the images that a device classifies at once, and `threads` are used; on a device another batch may change the last bits of logits; `blocks` is taken from the network; options of training have no effect but must be valid.
     #[must_use]
     pub fn options(self, options: ConvOptions) -> Self {
         Self { options, ..self }
