@@ -1,13 +1,10 @@
 //! Networks of convolutions: whole epochs, and the test set.
 
-use std::ops::ControlFlow;
-use std::time::Instant;
-
 use serde_json::json;
 use warpplay::Backend;
 use warpplay::mlp::conv::{ConvOptions, ConvTrainer};
 
-use crate::measure::{Bench, Times};
+use crate::measure::{Bench, Times, stopwatch};
 use crate::output::{Table, number};
 
 /// Times of an epoch without its evaluation, and of an evaluation of the test set.
@@ -55,16 +52,8 @@ pub fn conv(bench: &mut Bench) -> anyhow::Result<()> {
 fn timed(bench: &Bench, options: ConvOptions) -> warpplay::Result<Option<Timed>> {
     let builder = ConvTrainer::builder(&bench.train).options(options).test(&bench.test);
     let mut trainer = builder.build(&bench.device)?;
-    let mut start = None;
-    let report = trainer.run(|progress| match start {
-        _ if progress.latest.is_none() => ControlFlow::Continue(()),
-        None => {
-            start = Some(Instant::now());
-            ControlFlow::Continue(())
-        }
-        Some(start) if start.elapsed().as_secs_f64() >= bench.seconds => ControlFlow::Break(()),
-        Some(_) => ControlFlow::Continue(()),
-    })?;
+    let mut watch = stopwatch(bench.seconds);
+    let report = trainer.run(|progress| watch(progress.latest.is_some()))?;
     let of = |seconds: fn(&warpplay::mlp::EpochReport) -> f64| {
         Times::of(report.epochs.iter().skip(1).map(seconds).collect())
     };

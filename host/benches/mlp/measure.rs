@@ -52,6 +52,20 @@ pub struct Trained {
     pub engine: Engine,
 }
 
+/// Ends a training when its epochs behind the first have taken so many seconds; told each time whether an epoch has ended.
+pub fn stopwatch(seconds: f64) -> impl FnMut(bool) -> ControlFlow<()> {
+    let mut start: Option<Instant> = None;
+    move |has_epoch| match start {
+        _ if !has_epoch => ControlFlow::Continue(()),
+        None => {
+            start = Some(Instant::now());
+            ControlFlow::Continue(())
+        }
+        Some(start) if start.elapsed().as_secs_f64() >= seconds => ControlFlow::Break(()),
+        Some(_) => ControlFlow::Continue(()),
+    }
+}
+
 impl Bench {
     /// The options of the paper, smaller where kernels are played on the CPU.
     pub fn options(&self, batch: u32) -> Options {
@@ -67,16 +81,8 @@ impl Bench {
             builder = builder.test(&self.test);
         }
         let mut trainer = builder.build(device)?;
-        let mut start = None;
-        let report = trainer.run(|progress| match start {
-            _ if progress.latest.is_none() => ControlFlow::Continue(()),
-            None => {
-                start = Some(Instant::now());
-                ControlFlow::Continue(())
-            }
-            Some(start) if start.elapsed().as_secs_f64() >= self.seconds => ControlFlow::Break(()),
-            Some(_) => ControlFlow::Continue(()),
-        })?;
+        let mut watch = stopwatch(self.seconds);
+        let report = trainer.run(|progress| watch(progress.latest.is_some()))?;
         let timed = report.epochs.get(1..).unwrap_or_default();
         let missing = || Error::option("epochs", report.epochs.len(), "at least 2");
         Ok(Trained {

@@ -327,7 +327,7 @@ pub struct Options {
     /// Layer norm of the units of each hidden layer before its activation, with a learned gain and shift for each unit: [`LayerNorm`](super::LayerNorm). Not with [`Engine::Epoch`]. Default `false`.
     #[serde(default)]
     pub layer_norm: bool,
-    /// Batch norm of each hidden layer before its activation, in the place of [`layer_norm`](Self::layer_norm), with a learned gain and shift for each unit: [`BatchNorm`](super::BatchNorm). A step takes mean and variance of its batch, which has at
+    /// Batch norm of each hidden layer before its activation, instead of [`layer_norm`](Self::layer_norm), with a learned gain and shift for each unit: [`BatchNorm`](super::BatchNorm). A step takes mean and variance of its batch, which has at
     /// least two samples; evaluations take running ones. Not with [`Engine::Epoch`]. Default `false`.
     #[serde(default)]
     pub batch_norm: bool,

@@ -1,4 +1,4 @@
-//! Batch norm of hidden layers: in the place of [`layer_norm`](super::layer_norm), a launch before each activation and one behind each backward product.
+//! Batch norm of hidden layers, instead of [`layer_norm`](super::layer_norm), a launch before each activation and one behind each backward product.
 //!
 //! ```text
 //! sums, slopes, normalised   [n_rows, line_length(n_units)] f32

@@ -47,7 +47,7 @@ unsafe fn store(base: *mut u16, at: usize, quad: [f32; 4]) {
     unsafe { memory::store(base.cast::<u64>(), at / 4, both) };
 }
 
-/// Whether a pixel takes the place of the largest before it: what is no number is larger than all others, the last of several.
+/// Whether a pixel is larger than the largest before it: a NaN is larger than all others, and the last of several.
 #[inline(always)]
 fn is_larger(value: f32, most: f32) -> bool {
     value > most || value.is_nan()

@@ -193,7 +193,7 @@ impl Dataset {
 /// What features of half precision are, as errors say it.
 pub(in crate::mlp) const WITHIN_HALF: &str = "-65504 to 65504 with precision f16";
 
-/// The place of the first feature that the precision does not hold.
+/// The offset of the first feature that the precision does not hold.
 pub(in crate::mlp) fn beyond(features: &[f32], precision: Precision) -> Option<usize> {
     features.iter().position(|value| precision == Precision::F16 && value.abs() > 65_504.0)
 }

@@ -482,7 +482,7 @@ impl Tiles {
         })
     }
 
-    /// What makes the gradient of the sums of layer `number` through its norm, in the place of [`slope`](Self::slope): `None` where there is none.
+    /// What makes the gradient of the sums of layer `number` through its norm, instead of [`slope`](Self::slope): `None` where there is none.
     pub fn normalise_back(&mut self, plan: &Plan, number: usize) -> Option<NormaliseBack<'_>> {
         let layer = plan.layers.get(number).filter(|layer| layer.norm.is_some())?;
         let Curve { sums, slopes, normalised, inverses, .. } = self.curve.as_mut()?;
