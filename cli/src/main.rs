@@ -67,7 +67,7 @@ enum Family {
     #[cfg(feature = "papers")]
     #[command(after_help = examples!["papers mctsnc --list", "papers mnist_mlp --quick"])]
     Papers(papers::Args),
-    /// Run a small job of each family in a minute and write a page with the plots
+    /// Run a small job of each family in about a minute and write a page with the plots
     #[command(after_help = examples!["demo", "demo --out DIR --device cpu"])]
     Demo(demo::Args),
     /// Check driver, devices, kernels, compiler, Python and data on this machine, and say how to fix problems
@@ -158,7 +158,7 @@ fn missing(words: &[OsString]) -> common::Usage {
     let word = words.first().map_or(String::new(), |word| word.to_string_lossy().into_owned());
     common::Usage(match word.as_str() {
         "mcts" | "azero" | "mlp" | "shogi" | "cfr" | "papers" => format!(
-            "this program was built without {word}: `cargo install --path cli` builds it with everything, `cargo xtask run {word}` builds it with {word} and runs it"
+            "this program was built without {word}: `cargo install --locked --path cli` builds it with everything, `cargo xtask run {word}` builds it with {word} and runs it"
         ),
         _ => format!("{word} is no command: --help lists those of this program"),
     })

@@ -5,6 +5,7 @@
 //! cargo bench -p warpplay --bench tile -- --device cuda --json figures.jsonl
 //! cargo bench -p warpplay --bench tile -- --only bf16,f32 --tiles --json tiles.jsonl
 //! cargo bench -p warpplay --bench tile -- --device cuda --engines
+//! cargo bench -p warpplay --bench tile -- --device cuda --only bf16 --shapes 1024x1024x512,8192x256x784
 //! cargo bench -p warpplay --bench tile -- --device cuda --peer "python3 docs/peers/tile.py"
 //! ```
 //!
@@ -56,11 +57,21 @@ struct Args {
     #[arg(long)]
     engines: bool,
 
+    /// Products of these sizes instead: rows, columns and depth, as 1024x1024x512, separated by commas
+    #[arg(long, value_name = "MxNxK", value_parser = shape, value_delimiter = ',', conflicts_with = "engines")]
+    shapes: Vec<[u32; 3]>,
+
     #[command(flatten)]
     peers: PeerFlags,
 
     #[command(flatten)]
     flags: Flags,
+}
+
+/// `MxNxK`.
+fn shape(text: &str) -> Result<[u32; 3], String> {
+    let sizes = text.split('x').map(str::parse).collect::<Result<Vec<u32>, _>>().unwrap_or_default();
+    sizes.try_into().map_err(|_| "allowed are rows, columns and depth, such as 1024x1024x512".into())
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -178,6 +189,7 @@ struct Bench {
     output: Output,
     tiles: bool,
     engines: bool,
+    shapes: Vec<[u32; 3]>,
     peers: Vec<Peer>,
 }
 
@@ -189,7 +201,8 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> anyhow::Result<usize> {
     let (device, seconds, quick) = (args.flags.device()?, args.flags.seconds()?, args.flags.quick);
     let (output, peers) = (args.flags.output()?, args.peers.start()?);
-    let mut bench = Bench { device, seconds, quick, output, tiles: args.tiles, engines: args.engines, peers };
+    let (tiles, engines, shapes) = (args.tiles, args.engines, args.shapes.clone());
+    let mut bench = Bench { device, seconds, quick, output, tiles, engines, shapes, peers };
     let info = bench.device.info()?;
     let more = json!({ "compute_capability": info.compute_capability, "multiprocessors": info.n_multiprocessors });
     args.flags.about(&mut bench.output, &bench.device, more)?;
@@ -272,8 +285,13 @@ fn section<T: Operand, C: Format<T>>(
         .collect();
     let mut rows: Vec<([u32; 3], Option<Engine>)> = Vec::new();
     let is_long = precision == Precision::F32;
-    let shapes: &[[u32; 3]] = if bench.engines || is_long { &BY_ENGINES } else { &SHAPES };
+    let shapes: &[[u32; 3]] = match &bench.shapes[..] {
+        [] if bench.engines || is_long => &BY_ENGINES,
+        [] => &SHAPES,
+        asked => asked,
+    };
     rows.extend(shapes.iter().map(|&shape| (shape, None)));
+    let others = if bench.shapes.is_empty() { &others[..] } else { &[] };
     rows.extend(others.iter().flat_map(|&engine| BY_ENGINES.map(|shape| (shape, Some(engine)))));
     // Under simt a product of the smallest size takes seconds.
     if bench.device.backend() != Backend::Cuda {

@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Serialize;
 use warpplay::AtomicFile;
 
@@ -41,6 +41,16 @@ impl OutputFile {
     /// As there.
     pub fn prepare_option(path: Option<&Path>) -> Result<Option<Self>> {
         path.map(Self::prepare).transpose()
+    }
+
+    /// The same, of a plain file.
+    ///
+    /// # Errors
+    /// As there; of a device or a pipe.
+    pub fn prepare_file(path: &Path) -> Result<Self> {
+        let file = Self::prepare(path)?;
+        ensure!(file.is_plain, "{}: it is a device or a pipe, expected a file", cannot(path));
+        Ok(file)
     }
 
     /// Whether it is a file that can be written again, and no device or pipe.

@@ -10,11 +10,11 @@ use crate::common::flags::{
 };
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::mlp::conv::{EvaluateConvArgs, PredictConvArgs, TrainConvArgs};
-use crate::mlp::data::DataFlags;
+use crate::mlp::data::SampleFlags;
 use crate::mlp::image_flags::{ImageFlags, image_size};
 use crate::mlp::train_flags::{EvaluateFlag, TrainFlags};
 
-/// Multilayer perceptrons on MNIST, on the GPU, or on the CPU if there is no GPU
+/// Multilayer perceptrons and networks of convolutions on MNIST or any samples, on the GPU, or on the CPU if there is no GPU
 #[derive(Parser, Debug)]
 pub struct Args {
     #[command(subcommand)]
@@ -67,7 +67,7 @@ pub enum Command {
 #[derive(clap::Args, Debug)]
 pub struct TrainArgs {
     #[command(flatten)]
-    pub data: DataFlags,
+    pub data: SampleFlags,
     #[command(flatten)]
     pub training: TrainFlags,
     #[command(flatten)]
@@ -115,7 +115,7 @@ pub struct ClassifyFlags {
 #[derive(clap::Args, Debug)]
 pub struct EvaluateArgs {
     #[command(flatten)]
-    pub data: DataFlags,
+    pub data: SampleFlags,
     #[command(flatten)]
     pub classify: ClassifyFlags,
 
@@ -188,7 +188,7 @@ pub struct ConvertArgs {
 #[derive(clap::Args, Debug)]
 pub struct SweepArgs {
     #[command(flatten)]
-    pub data: DataFlags,
+    pub data: SampleFlags,
     #[command(flatten)]
     pub training: TrainFlags,
     #[command(flatten)]

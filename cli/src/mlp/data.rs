@@ -65,10 +65,6 @@ pub struct DataFlags {
     #[arg(long, value_name = "WHETHER", value_enum, default_value_t, conflicts_with = "data")]
     pub header: Header,
 
-    /// Numbers in place of pixels: columns of CSV files, or .npy files of floating-point numbers [n, features], as they are or standardised
-    #[arg(long, value_name = "HOW", value_enum, conflicts_with = "data")]
-    pub features: Option<Features>,
-
     /// Number of drawn training digits, without data
     #[arg(long, value_name = "N", default_value_t = 6000, conflicts_with = "data", allow_negative_numbers = true)]
     pub drawn: usize,
@@ -80,6 +76,28 @@ pub struct DataFlags {
     /// Rows and columns of the images of CSV files, for networks that see more than a row of pixels
     #[arg(skip)]
     pub image_size: Option<(u32, u32)>,
+
+    /// Numbers in place of pixels, see [`SampleFlags`]
+    #[arg(skip)]
+    pub features: Option<Features>,
+}
+
+/// The same, for networks that take any numbers.
+#[derive(clap::Args, Clone, Debug)]
+pub struct SampleFlags {
+    #[command(flatten)]
+    files: DataFlags,
+
+    /// Numbers in place of pixels: columns of CSV files, or .npy files of floating-point numbers [n, features], as they are or standardised
+    #[arg(long, value_name = "HOW", value_enum, conflicts_with = "data")]
+    pub features: Option<Features>,
+}
+
+impl SampleFlags {
+    /// With what the numbers are.
+    pub fn data(&self) -> DataFlags {
+        DataFlags { features: self.features, ..self.files.clone() }
+    }
 }
 
 impl DataFlags {
@@ -97,6 +115,7 @@ impl DataFlags {
                 if self.features != Some(Features::Standardised) {
                     return Ok((train, test));
                 }
+                test.expect_columns_of(&train)?;
                 let scaling = train.scaling()?;
                 Ok((train.scaled(&scaling)?, test.scaled(&scaling)?))
             }
@@ -125,7 +144,9 @@ impl DataFlags {
                 let set = self.file(split, Some(n_classes), loss)?;
                 match self.features {
                     Some(Features::Standardised) => {
-                        set.scaled(&self.file(Split::Train, Some(n_classes), loss)?.scaling()?)
+                        let train = self.file(Split::Train, Some(n_classes), loss)?;
+                        set.expect_columns_of(&train)?;
+                        set.scaled(&train.scaling()?)
                     }
                     _ => Ok(set),
                 }

@@ -70,7 +70,8 @@ impl EvaluateArgs {
 /// Runs the command.
 pub fn run(args: &EvaluateArgs) -> Result<()> {
     args.output.start_log();
-    let mut read = args.data.paths().to_vec();
+    let data = args.data.data();
+    let mut read = data.paths().to_vec();
     read.push(("--weights", Some(args.classify.weights.as_path())));
     common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
     let json = args.output.json_file()?;
@@ -81,8 +82,8 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     let sizes = network.sizes();
     let split = if args.on_training_set { Split::Train } else { Split::Test };
     let n_classes = sizes[sizes.len() - 1];
-    let set = args.data.load_split(split, n_classes, loss)?;
-    args.data.say_if_drawn(args.output.quiet)?;
+    let set = data.load_split(split, n_classes, loss)?;
+    data.say_if_drawn(args.output.quiet)?;
     let found = classifier.evaluate(&set)?;
     check::evaluation(&found)?;
     if let Some(json) = json {

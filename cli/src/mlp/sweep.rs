@@ -29,12 +29,13 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     let options = args.training.options(Options::default())?;
     let models = models(args, &options)?;
     let [resume, checkpoint] = args.journal.paths();
-    let mut read = args.data.paths().to_vec();
+    let data = args.data.data();
+    let mut read = data.paths().to_vec();
     read.push(resume);
     common::expect_apart(&read, &[("--json", args.output.json.as_deref()), checkpoint], &[])?;
     let json = args.output.json_file()?;
-    let (train, test) = args.data.load(options.loss)?;
-    args.data.say_if_drawn(args.output.quiet)?;
+    let (train, test) = data.load(options.loss)?;
+    data.say_if_drawn(args.output.quiet)?;
     let device = args.device.open()?;
     if args.training.held_out.is_some() {
         return Err(Usage("--held-out: a sweep has no validation set".into()).into());

@@ -1,10 +1,9 @@
 //! `train`: trains a network.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use indicatif::ProgressBar;
 use serde::Serialize;
 use warpplay::mlp::{
@@ -41,15 +40,14 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     expect_apart(args)?;
     let json = args.output.json_file()?;
     for path in [&args.weights.save_weights, &args.checkpoint.checkpoint].into_iter().flatten() {
-        OutputFile::prepare(path)?;
         // They are read back, and written beside their name first.
-        let is_file = fs::metadata(path).map_or(true, |found| found.is_file());
-        ensure!(is_file, "{}: cannot be written: it is a device or a pipe, expected a file", path.display());
+        OutputFile::prepare_file(path)?;
     }
     // The folder of the plot is made last: until then no other file can be in one that was missing, where it was not compared with the plot.
     let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
-    let (train, test) = args.data.load(options.loss)?;
-    args.data.say_if_drawn(args.output.quiet)?;
+    let data = args.data.data();
+    let (train, test) = data.load(options.loss)?;
+    data.say_if_drawn(args.output.quiet)?;
     let device = args.device.open()?;
     let validation = args.training.hold_out(&mut options, &train)?;
     let mut builder = Trainer::builder(&train).options(options).test(&test);
@@ -96,7 +94,8 @@ pub fn run(args: &TrainArgs) -> Result<()> {
 /// A checkpoint may be written over the one that is resumed, and weights over those of the start.
 fn expect_apart(args: &TrainArgs) -> Result<()> {
     let plot = args.plots.path(PLOT);
-    let mut read = args.data.paths().to_vec();
+    let data = args.data.data();
+    let mut read = data.paths().to_vec();
     read.push(("--resume", args.checkpoint.resume.as_deref()));
     read.push(("--start", args.weights.start.as_deref()));
     common::expect_apart(

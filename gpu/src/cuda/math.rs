@@ -99,17 +99,23 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
 /// The rectifier: `x` if it is positive or NaN, else 0.
 #[inline(always)]
 pub fn relu(x: f32) -> f32 {
+    at_least(x, 0.0)
+}
+
+/// `x` if it is above `least` or NaN, else `least`.
+#[inline(always)]
+pub fn at_least(x: f32, least: f32) -> f32 {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
     {
         let y: f32;
         // SAFETY: pure arithmetic.
         unsafe {
-            core::arch::asm!("max.NaN.f32 {0}, {1}, 0f00000000;", out(reg32) y, in(reg32) x, options(pure, nomem, nostack, preserves_flags))
+            core::arch::asm!("max.NaN.f32 {0}, {1}, {2};", out(reg32) y, in(reg32) x, in(reg32) least, options(pure, nomem, nostack, preserves_flags))
         };
         y
     }
     #[cfg(not(all(target_arch = "nvptx64", target_feature = "sm_80")))]
-    if x <= 0.0 { 0.0 } else { x }
+    if x <= least { least } else { x }
 }
 
 /// 0, with its sign, in the place of a number below the normal ones.

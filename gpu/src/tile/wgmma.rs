@@ -46,8 +46,9 @@ const fn n_fetchers<const GROUPS: u32>() -> u32 {
 
 /// Steps of a loop that take about as long as a lane needs to describe a slab to the copy engine.
 const TURN: u32 = 16;
-/// Quads of a lane that are written at a time, by kernels without and with clusters.
+/// Quads of a lane that are written at a time, by kernels without clusters.
 pub(super) const ALONE: usize = 4;
+/// The same, by those whose depth a cluster shares.
 pub(super) const SHARED: usize = 1;
 
 /// Barrier of the first warpgroup that multiplies; the second one's is the next.
@@ -153,6 +154,11 @@ pub(super) const fn shape_of_tiles<const R: usize, const GROUPS: u32, const N: u
         .with_cluster(cluster);
     // Where blocks take several tiles, those of the next launch would only wait.
     if tiles > most { shape } else { shape.overlapping() }
+}
+
+/// A launch of one cluster of `cluster` blocks that share the depth: for asking how many a device runs at a time.
+pub const fn one_cluster<const R: usize, const GROUPS: u32>(cluster: u32) -> LaunchShape {
+    shape_of_tiles::<R, GROUPS, SHARED>(1, cluster, cluster)
 }
 
 /// Where a launch's tiles come from.
@@ -406,9 +412,8 @@ unsafe fn fetch<
             slab = slabs.after(slab, fetchers);
         }
         stage += to - from;
-        if !task.bias.is_null() {
-            sync_simt();
-        }
+        // When the bias is there.
+        sync_simt();
         if N == SHARED {
             // When the sums are there, and when they are read.
             meet();
@@ -490,16 +495,14 @@ unsafe fn work<
         if member == 0 && slabs > 0 {
             ring.release(stage - 1);
         }
-        if !task.bias.is_null() {
-            // In the half of the group's bias that nobody reads: whoever is here has ended the last tile but one.
-            if member < width::<R>() {
-                bias.set(first_bias + half + member, own_bias[0]);
-            }
-            if member + 128 < width::<R>() {
-                bias.set(first_bias + half + member + 128, own_bias[1]);
-            }
-            sync_some(FIRST_BARRIER + group, 128);
+        // In the half of the group's bias that nobody reads: whoever is here has ended the last tile but one.
+        if member < width::<R>() {
+            bias.set(first_bias + half + member, own_bias[0]);
         }
+        if member + 128 < width::<R>() {
+            bias.set(first_bias + half + member + 128, own_bias[1]);
+        }
+        sync_some(FIRST_BARRIER + group, 128);
         let bias_bytes = bias_bytes::<R, GROUPS>();
         let part = Part {
             row: row + member / 32 * epilogue::ROWS,

@@ -34,13 +34,16 @@ impl Work {
     /// First row and column of tile `tile`, in tiles, and its division: strips of [`STRIP`] rows, column by column.
     #[inline(always)]
     pub const fn tile_at(self, tile: u32) -> [u32; 3] {
-        let Self { rows, columns, .. } = self;
-        let (division, tile) = (tile / (rows * columns), tile % (rows * columns));
-        let strip = tile / (STRIP * columns);
+        let Self { rows, columns, divisions } = self;
+        // Divisions by unknown numbers take as long as the products of a slab: most launches need none.
+        let division = if divisions == 1 { 0 } else { tile / (rows * columns) };
+        let tile = tile - division * rows * columns;
+        let strip = if rows <= STRIP { 0 } else { tile / (STRIP * columns) };
         let first = strip * STRIP;
         let height = if rows - first < STRIP { rows - first } else { STRIP };
         let within = tile - first * columns;
-        [first + within % height, within / height, division]
+        let column = if height.is_power_of_two() { within >> height.trailing_zeros() } else { within / height };
+        [first + within - column * height, column, division]
     }
 }
 

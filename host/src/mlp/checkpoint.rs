@@ -404,13 +404,18 @@ impl State for TrainerState {
                     true => of_norm(letter),
                     false => Ok(Vec::new()),
                 };
+                let variance = of_batch_norm("variance")?;
+                if let Some((at, value)) = variance.iter().enumerate().find(|(_, value)| **value < 0.0) {
+                    let reason = format!("tensor variance{number}, element {at} is {value}, expected at least 0");
+                    return Err(wrong(reason));
+                }
                 Ok(LayerValues {
                     weights: tensor(format!("{prefix}W{number}"), &[n_in, n_out], prefix.is_empty())?,
                     bias: tensor(format!("{prefix}b{number}"), &[n_out], prefix.is_empty())?,
                     gain: of_norm("gain")?,
                     shift: of_norm("shift")?,
                     mean: of_batch_norm("mean")?,
-                    variance: of_batch_norm("variance")?,
+                    variance,
                 })
             };
             meta.sizes.windows(2).zip(1..).map(layer).collect()

@@ -51,56 +51,63 @@ enum Fault {
     Line(u64, String),
 }
 
-/// Reads a file: images, and a label of each below `n_classes`.
+/// Names of the columns of a file's header but that of the labels or targets; empty without a header.
+type Columns = Vec<String>;
+
+/// Reads a file: its columns, images, and a label of each below `n_classes`.
 ///
 /// # Errors
 /// [`Error::File`] with line and column; [`Error::Option`] for a named column without a header.
-pub(super) fn read(path: &Path, format: &CsvFormat, n_classes: u32) -> Result<(Images, Vec<u8>)> {
+pub(super) fn read(path: &Path, format: &CsvFormat, n_classes: u32) -> Result<(Columns, Images, Vec<u8>)> {
     open(path, format, |input| parse(input, format, n_classes))
 }
 
-/// Reads a file: images, and a target of each.
+/// Reads a file: its columns, images, and a target of each.
 ///
 /// # Errors
 /// As [`read`].
-pub(super) fn read_targets(path: &Path, format: &CsvFormat) -> Result<(Images, Vec<f32>)> {
+pub(super) fn read_targets(path: &Path, format: &CsvFormat) -> Result<(Columns, Images, Vec<f32>)> {
     open(path, format, |input| {
         let (mut pixels, mut targets) = (Vec::new(), Vec::new());
-        let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
+        let (columns, rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
             true => take_number("the target", field, &mut targets),
             false => take_pixel(field, &mut pixels),
         })?;
-        Ok((Images { rows, cols, pixels }, targets))
+        Ok((columns, Images { rows, cols, pixels }, targets))
     })
 }
 
-/// Reads a file: the number of features, the features of all samples, and a label of each below `n_classes`.
+/// Reads a file: its columns, the number of features, the features of all samples, and a label of each below `n_classes`.
 ///
 /// # Errors
 /// As [`read`].
-pub(super) fn read_features(path: &Path, format: &CsvFormat, n_classes: u32) -> Result<(u32, Vec<f32>, Vec<u8>)> {
+pub(super) fn read_features(
+    path: &Path,
+    format: &CsvFormat,
+    n_classes: u32,
+) -> Result<(Columns, u32, Vec<f32>, Vec<u8>)> {
     open(path, format, |input| {
         let (mut features, mut labels) = (Vec::new(), Vec::new());
-        let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
+        let (columns, rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
             true => take_label(field, n_classes, &mut labels),
             false => take_number("the feature", field, &mut features),
         })?;
-        Ok((rows * cols, features, labels))
+        Ok((columns, rows * cols, features, labels))
     })
 }
 
-/// Reads a file: the number of features, the features of all samples, and a target of each.
+/// Reads a file: its columns, the number of features, the features of all samples, and a target of each.
 ///
 /// # Errors
 /// As [`read`].
-pub(super) fn read_features_and_targets(path: &Path, format: &CsvFormat) -> Result<(u32, Vec<f32>, Vec<f32>)> {
+pub(super) fn read_features_and_targets(path: &Path, format: &CsvFormat) -> Result<(Columns, u32, Vec<f32>, Vec<f32>)> {
     open(path, format, |input| {
         let (mut features, mut targets) = (Vec::new(), Vec::new());
-        let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
+        let (columns, rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
             true => take_number("the target", field, &mut targets),
             false => take_number("the feature", field, &mut features),
         })?;
-        Ok((rows * cols, features, targets))
+        Ok((columns, rows * cols, features, targets))
     })
 }
 
@@ -141,21 +148,21 @@ fn take_number(what: &'static str, field: &[u8], numbers: &mut Vec<f32>) -> Resu
     Ok(())
 }
 
-fn parse(input: impl Read, format: &CsvFormat, n_classes: u32) -> Result<(Images, Vec<u8>), Fault> {
+fn parse(input: impl Read, format: &CsvFormat, n_classes: u32) -> Result<(Columns, Images, Vec<u8>), Fault> {
     let (mut pixels, mut labels) = (Vec::new(), Vec::new());
-    let (rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
+    let (columns, rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
         true => take_label(field, n_classes, &mut labels),
         false => take_pixel(field, &mut pixels),
     })?;
-    Ok((Images { rows, cols, pixels }, labels))
+    Ok((columns, Images { rows, cols, pixels }, labels))
 }
 
-/// Gives all fields to `take`, and whether each is the label's, or target's; it says what a field is and what is allowed where that is something else. Returns rows and columns of an image.
+/// Gives all fields to `take`, and whether each is the label's, or target's; it says what a field is and what is allowed where that is something else. Returns the columns, and rows and columns of an image.
 fn parse_lines(
     input: impl Read,
     format: &CsvFormat,
     mut take: impl FnMut(bool, &[u8]) -> Result<(), Wrong>,
-) -> Result<(u32, u32), Fault> {
+) -> Result<(Columns, u32, u32), Fault> {
     let line_left = Rc::new(Cell::new(MAX_LINE));
     let input = Limited { input, line_left: line_left.clone(), left: MAX_BYTES, last: b'\n' };
     // A carriage return is then part of the last field, as other white space around a value.
@@ -217,7 +224,11 @@ fn parse_lines(
         }
         match next(&mut record)? {
             Some(number) => line = number,
-            None => return Ok((rows, cols)),
+            None => {
+                let names = names.iter().flatten().enumerate().filter(|&(at, _)| at != label_at);
+                let columns = names.map(|(_, name)| String::from_utf8_lossy(name.trim_ascii()).into_owned());
+                return Ok((columns.collect(), rows, cols));
+            }
         }
     }
 }

@@ -99,6 +99,8 @@ pub struct Dataset {
     rows: u32,
     cols: u32,
     n_classes: u32,
+    /// Of a CSV file with a header, the names of the pixels or features; else empty.
+    columns: Vec<String>,
     source: String,
 }
 
@@ -109,7 +111,7 @@ impl Dataset {
     /// A set of `labels.len()` images `[n, rows, cols]` of bytes, 0 background to 255 ink, whose labels are below `n_classes`.
     ///
     /// # Errors
-    /// [`Error::Shape`] if the lengths do not agree, there are no images, or an image has 2^32 pixels or more; [`Error::Option`] for a label that is too large.
+    /// [`Error::Shape`] if the lengths do not agree, there are no images, or an image has 2^32 pixels or more; [`Error::Option`] for a label that is too large, and for `n_classes` outside 1 to 256.
     pub fn new(
         images: Vec<u8>,
         labels: Vec<u8>,
@@ -119,11 +121,27 @@ impl Dataset {
         source: impl Into<String>,
     ) -> Result<Self> {
         check_images(images.len(), labels.len(), rows, cols)?;
+        most_classes(Some(n_classes))?;
         if let Some(label) = labels.iter().find(|&&label| u32::from(label) >= n_classes) {
             return Err(Error::option("label", label, format!("below {n_classes}")));
         }
-        let (features, targets) = (Vec::new(), Vec::new());
-        Ok(Self { images, features, labels, targets, rows, cols, n_classes, source: source.into() })
+        let (features, targets, columns) = (Vec::new(), Vec::new(), Vec::new());
+        Ok(Self { images, features, labels, targets, rows, cols, n_classes, columns, source: source.into() })
+    }
+
+    /// Checks that the pixels or features have the same names in the same order as those of `train`, where both sets come from CSV files with a header.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] with the first column that has another name.
+    pub fn expect_columns_of(&self, train: &Self) -> Result<()> {
+        let mut pairs = self.columns.iter().zip(&train.columns).enumerate();
+        match pairs.find(|(_, (own, expected))| own != expected) {
+            Some((at, (own, expected))) => {
+                let what = format!("column {} of {}, without that of the labels", at + 1, self.source);
+                Err(Error::shape(what, format!("{expected:?} as in {}", train.source), format!("{own:?}")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Number of images.
@@ -244,8 +262,8 @@ impl Dataset {
     /// [`Error::Option`] for `n_classes` outside 1 to 256, or a named column in a file without a header.
     pub fn load_csv(path: impl AsRef<Path>, format: &CsvFormat, n_classes: Option<u32>) -> Result<Self> {
         let path = path.as_ref();
-        let (images, labels) = csv_file::read(path, format, most_classes(n_classes)?)?;
-        Self::of_files(images, labels, n_classes, path)
+        let (columns, images, labels) = csv_file::read(path, format, most_classes(n_classes)?)?;
+        Ok(Self { columns, ..Self::of_files(images, labels, n_classes, path)? })
     }
 
     /// What files held: as many labels as images, all below `n_classes`, if given.
@@ -333,6 +351,7 @@ impl Dataset {
             rows: self.rows,
             cols: self.cols,
             n_classes: self.n_classes,
+            columns: self.columns.clone(),
             source: format!("{} ({name})", self.source),
         });
         Ok((first, last))

@@ -94,6 +94,7 @@ impl SweepBuilder {
         if let Some(test) = &self.test {
             test.expect_for(&setup.sizes, self.options.loss, setup.features)?;
             test.expect_precision(self.options.precision)?;
+            test.expect_columns_of(&self.train)?;
         }
         let engine = dispatch::choose(device, &setup)?;
         let memory = self.memory_needed(device)?;

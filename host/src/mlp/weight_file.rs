@@ -299,7 +299,8 @@ fn read_layer(
     };
     let shape = weight_view.shape();
     let &[first, second] = shape else {
-        return Err(wrong(format!("tensor {weight} has the shape {shape:?}, expected {form}")));
+        let of = if shape.len() == 4 { " of a perceptron, not of convolutions" } else { "" };
+        return Err(wrong(format!("tensor {weight} has the shape {shape:?}, expected {form}{of}")));
     };
     let width = |size: usize| u32::try_from(size).ok().filter(|size| (1..=MAX_WIDTH).contains(size));
     let (Some(first), Some(second)) = (width(first), width(second)) else {

@@ -29,8 +29,8 @@ struct Shared {
 
 #[rustfmt::skip]
 const SHARED: [Shared; 2] = [
-    Shared { tile: Tile::Rows64Columns64, fixed: [2650, 4100, 3700, 3850, 4500], slab: 175, eighths: 16 },
-    Shared { tile: Tile::Rows128Columns128, fixed: [4200, 6500, 5600, 5900, 6300], slab: 300, eighths: 32 },
+    Shared { tile: Tile::Rows64Columns64, fixed: [2450, 4100, 3700, 3850, 4500], slab: 175, eighths: 16 },
+    Shared { tile: Tile::Rows128Columns128, fixed: [3450, 6500, 5600, 5900, 6300], slab: 300, eighths: 32 },
 ];
 
 /// Most blocks of a cluster that every device with clusters runs.
@@ -38,8 +38,8 @@ const PORTABLE: u32 = 8;
 /// Multiprocessors of a device that has 16 beside each other; a slice of a card may have fewer.
 const MANY: u32 = 64;
 
-/// Clusters that an H200 runs at a time, by their number of blocks.
-const MOST_CLUSTERS: [u64; CLUSTERS.len()] = [132, 64, 32, 14, 4];
+/// Clusters that every H200 runs at a time, by their number of blocks. Which multiprocessors of a card work differs: of 32 clusters of four, one waited on some.
+const MOST_CLUSTERS: [u64; CLUSTERS.len()] = [132, 64, 30, 14, 4];
 
 /// The tile whose depth blocks should share, and how many; `None` if they should not. `slabs`: those of a tile's depth, of all pairs of parts.
 ///
@@ -62,9 +62,9 @@ pub(super) fn shared_split(n_tiles: impl Fn(Tile) -> u64, slabs: u64, multiproce
     (time * 100 < not_shared * 93).then(|| (of.tile, CLUSTERS[at]))
 }
 
-/// Most tiles of logits whose depth is shared: four blocks each on an H100's 132 multiprocessors.
+/// Most tiles of logits whose depth is shared: a cluster of four blocks each.
 #[cfg(feature = "mlp")]
-pub(super) const MOST_SHARED: u64 = 32;
+pub(super) const MOST_SHARED: u64 = MOST_CLUSTERS[2];
 
 #[cfg(test)]
 mod tests {

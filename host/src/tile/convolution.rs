@@ -249,6 +249,7 @@ pub(super) fn checked(size: [u32; 3], side: u32, channels: u32, outputs: u32) ->
 pub(super) fn checked_stride<T: Operand>(name: &'static str, stride: Option<u32>, least: u32) -> Result<u32> {
     let (stride, step) = (stride.unwrap_or(least), 16 / T::FORMAT.0.bytes());
     if !(least..=MAX_CHANNELS).contains(&stride) || !stride.is_multiple_of(step) {
+        let least = least.next_multiple_of(step);
         let allowed = format!("a multiple of {step} values, which are 16 bytes, from {least} to {MAX_CHANNELS}");
         return Err(Error::option(name, stride, allowed));
     }

@@ -11,7 +11,7 @@ use super::shares::Shares;
 use super::size::{CLUSTERS, Tile};
 use super::{mma, plain};
 use crate::runtime::tensor_map::{Matrix, Pixels, Values, image_map, tensor_map};
-use crate::{Buffer, Device, Error, In, InOut, Module, Precision, Result, Stream};
+use crate::{Backend, Buffer, Device, Error, In, InOut, LaunchShape, Module, Precision, Result, Stream};
 
 /// How an operand lies: `[parts][rows or columns][stride]`, or `[parts][k][stride]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,6 +149,7 @@ impl Shape {
             }
             let (least, lines) = if lie.by_depth { (rows, k) } else { (k, rows) };
             if lie.stride < least || lie.stride > MAX_STRIDE || !lie.stride.is_multiple_of(step) {
+                let least = least.next_multiple_of(step);
                 let allowed = format!("a multiple of {step} values, which are 16 bytes, from {least} to {MAX_STRIDE}");
                 return Err(Error::option(stride, lie.stride, allowed));
             }
@@ -177,6 +178,9 @@ impl Shape {
         if division == 0 || division < k && !division.is_multiple_of(self.slab()) {
             let allowed = format!("a multiple of {}, or k and more", self.slab());
             return Err(Error::option("division", division, allowed));
+        }
+        if !self.factor.is_finite() {
+            return Err(Error::option("factor", self.factor, "a finite number"));
         }
         if division < k && self.rectifier {
             return Err(Error::option("rectifier", true, "false where the depth is divided"));
@@ -326,6 +330,14 @@ impl Kernels {
     }
 }
 
+/// A launch of one cluster that shares the depth of a tile.
+const fn one_cluster(tile: Tile, cluster: u32) -> LaunchShape {
+    match tile {
+        Tile::Rows64Columns64 => wgmma::one_cluster::<32, 1>(cluster),
+        _ => wgmma::one_cluster::<64, 2>(cluster),
+    }
+}
+
 /// A product with its kernel.
 pub(crate) struct Core {
     pub shape: Shape,
@@ -333,6 +345,7 @@ pub(crate) struct Core {
     pub tile: Tile,
     /// Blocks that share the depth of a tile.
     pub cluster: u32,
+    /// Those that blocks run on at a time: whole clusters.
     pub(super) multiprocessors: u32,
     launch: Launch,
 }
@@ -343,8 +356,7 @@ impl Core {
     /// # Errors
     /// [`Error::Option`] for a size, stride, tile or cluster that is not allowed; errors of the device.
     pub fn new(kernels: &Kernels, shape: Shape, tile: Option<Tile>, cluster: Option<u32>) -> Result<Self> {
-        let Kernels { module, engine, multiprocessors, .. } = kernels;
-        let (engine, multiprocessors) = (*engine, *multiprocessors);
+        let Kernels { ref module, engine, mut multiprocessors, .. } = *kernels;
         shape.check(engine)?;
         let by_depth = [shape.a.by_depth, shape.b.by_depth];
         if let Some(cluster) = cluster.filter(|cluster| !CLUSTERS.contains(cluster)) {
@@ -373,6 +385,11 @@ impl Core {
                 match (shape.values, tile, by_depth, cluster > 1) {
                     $((Values::$precision, Tile::$tile, [$a, $b], $is_shared) => {
                         let function = module.function(wgmma::$kernel)?;
+                        if cluster > 1 && module.device().backend() == Backend::Cuda {
+                            // A cluster that waits for another's end would double the time.
+                            let clusters = function.max_active_clusters(&one_cluster(tile, cluster))?;
+                            multiprocessors = clusters.max(1) * cluster;
+                        }
                         let launch = move |stream: &Stream, multiprocessors: u32, task: ProductTaskArgs<'_>| {
                             // SAFETY: the maps are of this kernel's tile and of the operands in the task, and one C is given, as the callers of `run` see to; divisions are slabs and have no activation, as the check asks; buffers and rows of masks begin at multiples of 8 bytes.
                             unsafe { stream.run_unchecked_with(&function, (multiprocessors,), (task,)) }

@@ -82,7 +82,7 @@
 //! | [`Mma`](Engine::Mma) | 8.0 and newer | the same |
 //! | [`Plain`](Engine::Plain) | 7.5 and newer | f32 as it is |
 //!
-//! The first that a device has is taken, or the one that [`ProductBuilder::engine`] asks for. All run under `simt`. Convolutions are [`Wgmma`](Engine::Wgmma)'s alone. The plain twin, in double precision, is `warpplay_cpu_ref::tile`.
+//! The first that a device has is taken, or the one that [`ProductBuilder::engine`] asks for. All run under `simt`, and none on [`Device::cpu`](crate::Device::cpu), which [`Device::auto`](crate::Device::auto) is where there is no GPU: a program that should run there too takes `Device::cuda(0).unwrap_or_else(|_| Device::simt())`. Convolutions are [`Wgmma`](Engine::Wgmma)'s alone. The plain twin, in double precision, is `warpplay_cpu_ref::tile`.
 
 mod choice;
 mod convolution;

@@ -245,8 +245,46 @@ pub struct Operands<T> {
     made_for: MadeFor,
 }
 
-/// Sizes, how A and B lie, the tile and the engine.
-type MadeFor = ([u32; 3], Lie, Lie, Option<Images>, Tile, Engine);
+/// What the maps of a product's operands depend on.
+#[derive(Clone, Copy, PartialEq)]
+struct MadeFor {
+    size: [u32; 3],
+    a: Lie,
+    b: Lie,
+    images: Option<Images>,
+    tile: Tile,
+    engine: Engine,
+}
+
+impl MadeFor {
+    /// The error of operands of another product: the first that they have not as `expected`.
+    fn unlike(&self, expected: &Self) -> Error {
+        let sizes = |[m, n, k]: [u32; 3]| format!("m {m}, n {n}, k {k}");
+        let lie = |Lie { by_depth, stride, parts, part_stride }: Lie| {
+            format!("by depth {by_depth}, stride {stride}, parts {parts}, from a part to the next {part_stride}")
+        };
+        let images = |images: Option<Images>| {
+            images.map_or("none".into(), |Images { height, width, side, channels }| {
+                format!("{height} x {width}, channels {channels}, side {side}")
+            })
+        };
+        let parts = |of: &Self| {
+            [
+                ("operands of another product: size", sizes(of.size)),
+                ("operands of another product: a", lie(of.a)),
+                ("operands of another product: b", lie(of.b)),
+                ("operands of another product: images", images(of.images)),
+                ("operands of another product: tile", of.tile.to_string()),
+                ("operands of another product: engine", of.engine.to_string()),
+            ]
+        };
+        let mut pairs = parts(expected).into_iter().zip(parts(self));
+        match pairs.find(|(expected, own)| expected != own) {
+            Some(((what, expected), (_, own))) => Error::shape(what, expected, own),
+            None => Error::shape("operands", "those of this product", "others"),
+        }
+    }
+}
 
 /// What becomes of the sums of a product or a convolution, in this order: [factor](ProductBuilder::factor), bias, residual, [rectifier](ProductBuilder::rectifier), mask.
 #[derive(Clone, Copy)]
@@ -290,7 +328,8 @@ impl<'a, T: Operand> Epilogue<'a, T> {
 impl<T: Operand> Product<T> {
     fn made_for(&self) -> MadeFor {
         let Shape { m, n, k, a, b, images, .. } = self.core.shape;
-        ([m, n, k], a, b, images, self.core.tile, self.core.engine)
+        let Core { tile, engine, .. } = self.core;
+        MadeFor { size: [m, n, k], a, b, images, tile, engine }
     }
 
     /// Describes A and B to the kernels, once for many runs; not while a graph is recorded.
@@ -324,12 +363,7 @@ impl<T: Operand> Product<T> {
     ) -> Result<()> {
         let shape = &self.core.shape;
         if operands.made_for != self.made_for() {
-            let (expected, found) = (self.made_for(), operands.made_for);
-            return Err(Error::shape(
-                "operands (m, n, k; a; b; images; tile; engine)",
-                format!("{expected:?}"),
-                format!("{found:?}"),
-            ));
+            return Err(operands.made_for.unlike(&self.made_for()));
         }
         // Operands keep no borrow, so the compiler does not see this; tiles of C would be written while others still read it.
         let mask = epilogue.mask.map(|mask| mask.as_ptr());

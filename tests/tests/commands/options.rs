@@ -27,17 +27,24 @@ fn help(program: &Path, words: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("help in UTF-8")
 }
 
-/// The lines of a section of the help, such as `Options:`: its name and its text, both on one line.
+/// Spaces before a text that begins in a line of its own: clap writes all of a command's so where a name is long.
+const OWN_LINE: &str = "          ";
+
+/// The lines of a section of the help, such as `Options:`: its name and its text, both on one line, or the text on the next.
 fn section<'a>(help: &'a str, title: &str) -> Vec<(&'a str, &'a str)> {
     let lines = help.lines().skip_while(|line| line.trim_end() != title).skip(1);
-    lines
-        .take_while(|line| line.starts_with(' '))
-        .map(|line| {
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for line in lines.take_while(|line| line.starts_with(' ')) {
+        match found.last_mut() {
+            Some((_, text)) if text.is_empty() && line.starts_with(OWN_LINE) => *text = line.trim(),
             // Short and long form are two spaces apart from the text, and one from each other.
-            let line = line.trim();
-            line.split_once("  ").map_or((line, ""), |(name, text)| (name, text.trim()))
-        })
-        .collect()
+            _ => {
+                let line = line.trim();
+                found.push(line.split_once("  ").map_or((line, ""), |(name, text)| (name, text.trim())));
+            }
+        }
+    }
+    found
 }
 
 /// A text as a cell of a table of Markdown.
@@ -124,6 +131,8 @@ fn a_help_is_read_line_by_line() {
     let help = "About\n\nUsage: x [OPTIONS]\n\nOptions:\n      --a <B>  What a | b is [default: 2] [possible values: 1, 2]\n  -q, --quiet  Errors\n\nA file:\n  {}\n";
     let found = section(help, "Options:");
     assert_eq!(found, [("--a <B>", "What a | b is [default: 2] [possible values: 1, 2]"), ("-q, --quiet", "Errors")]);
+    let apart = "Options:\n  -a, --a <B>\n          What a is\n      --c\n          What c is\n";
+    assert_eq!(section(apart, "Options:"), [("-a, --a <B>", "What a is"), ("--c", "What c is")]);
     assert_eq!(with_default(found[0].1), ("What a | b is [possible values: 1, 2]".to_string(), "2"));
     assert_eq!(cell("a | <b>"), "a \\| &lt;b>");
 }

@@ -305,6 +305,14 @@ fn files_of_features_are_read() -> Checked {
     assert_eq!((set.features(), set.labels()), (Some(&[0.5, -2e3, 7.0, 0.25][..]), &[1, 0][..]));
     let set = Dataset::load_csv_features_with_targets(&path, &format)?;
     assert_eq!((set.features(), set.targets()), (Some(&[0.5, -2e3, 7.0, 0.25][..]), Some(&[1.0, 0.0][..])));
+    // The same columns in another order.
+    let turned = folder.write("turned.csv", b"b,a,y\n-2e3,0.5,1\n.25,7,0\n");
+    let turned = Arc::new(Dataset::load_csv_features_with_targets(&turned, &format)?);
+    let options = Options { loss: Loss::MeanSquaredError, batch: 1, ..Options::default() };
+    let error = Trainer::builder(&Arc::new(set)).options(options).test(&turned).build(&Device::cpu());
+    let error = error.map(drop).expect_err("other columns").to_string();
+    assert!(error.contains("column 1 of ") && error.contains("expected \"a\" as in "), "{error}");
+    assert!(error.ends_with("got \"b\""), "{error}");
     let path = folder.write("set.csv", b"a,y,b\n0.5,1,inf\n");
     let error = Dataset::load_csv_features(&path, &format, None).expect_err("no number").to_string();
     assert!(

@@ -435,6 +435,9 @@ fn a_checkpoint_is_written_while_a_training_runs_and_changes_nothing() {
         let other = Trainer::builder(&set).seed(77).resume(end.clone());
         let (error, seed) = (other.build(&device).expect_err("another seed").to_string(), options.seed);
         assert_eq!(error, format!("option seed: 77 is not allowed ({seed}, as in the checkpoint)"));
+        let fewer = Trainer::builder(&set).epochs(1).resume(end.clone());
+        let error = fewer.build(&device).expect_err("fewer epochs").to_string();
+        assert_eq!(error, "option epochs: 1 is not allowed (at least 2, the epochs done)");
         let builder = Trainer::builder(&set).options(options).resume(end);
         let mut resumed = builder.epochs(3).build(&device).expect("built");
         resumed.run(|_| ControlFlow::Continue(())).expect("trained");

@@ -38,6 +38,13 @@ pub struct Case {
     pub cluster: Option<u32>,
 }
 
+/// Products whose rows of C begin at multiples of 16 bytes, one behind the other or apart: more than a tile, a part of a warp's rows and of its columns; with all of the epilogue that they may have, and with none.
+pub fn lines_of(tile: Tile) -> [Case; 2] {
+    let [rows, columns] = tile.size();
+    let case = Case { factor: 0.75, ..Case::of(2 * rows - 3, columns + 8, 70) };
+    [case, Case { more: [0, 0, 8], bias: false, rectifier: false, factor: 1.0, ..case }]
+}
+
 impl Case {
     pub fn of(m: u32, n: u32, k: u32) -> Self {
         Self {

@@ -6,7 +6,7 @@ use warpplay::{Device, Error, Precision};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::strategies::config;
 
-use crate::case::{Case, check, check_formats};
+use crate::case::{Case, check, check_formats, lines_of};
 
 const MMA: [Tile; 3] = [Tile::Rows128Columns256, Tile::Rows128Columns128, Tile::Rows64Columns64];
 
@@ -24,6 +24,9 @@ fn warps_multiply_as_the_plain_program() {
                 Case { more: [0, 0, 4], ..Case::of(2 * rows, columns, 70).by(Engine::Mma) },
                 Some(tile),
             )?;
+            for case in lines_of(tile) {
+                check_formats(device, case.by(Engine::Mma), Some(tile))?;
+            }
             // The last vector of a row has any number of depths.
             for k in 30..36 {
                 check::<bf16, f32>(device, Case::of(5, 9, k).by(Engine::Mma), Some(tile), 0.0)?;
@@ -236,6 +239,6 @@ fn a_device_has_its_engines() -> Result<(), Error> {
     let operands = by_warps.operands(&stream, &a, &b)?;
     by_warps.run(&stream, &operands, Default::default(), &mut c)?;
     let error = by_groups.run(&stream, &operands, Default::default(), &mut c).expect_err("refused").to_string();
-    assert!(error.contains("operands (m, n, k; a; b; images; tile; engine)"), "{error}");
+    assert!(error.contains("operands of another product: engine: expected wgmma, got mma"), "{error}");
     Ok(())
 }

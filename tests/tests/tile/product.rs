@@ -6,7 +6,7 @@ use warpplay::{Device, Error};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::strategies::config;
 
-use crate::case::{Case, check, check_formats};
+use crate::case::{Case, check, check_formats, lines_of};
 
 /// Shapes at and around the sizes of tiles and slabs, more tiles than a strip has, and depths of more slabs than the ring has slots.
 #[test]
@@ -22,6 +22,10 @@ fn every_tile_multiplies_as_the_plain_program() {
             check_formats(device, case, Some(tile))?;
             check_formats(device, Case { residual: Some(true), ..case }, Some(tile))?;
             check_formats(device, Case { residual: Some(false), ..case }, Some(tile))?;
+            // Lines of C that begin at multiples of 16 bytes; the last of them, and the last rows, are parts of a warp's.
+            for case in lines_of(tile) {
+                check_formats(device, case, Some(tile))?;
+            }
         }
         check::<bf16, f32>(device, Case::of(64 * 19, 70, 16), Some(Tile::Rows64Columns64), 0.0)?;
         Ok(())
@@ -192,13 +196,17 @@ fn what_cannot_be_multiplied_is_refused() {
         error(Product::builder(1, 1, 8).a_stride(12))
             .contains("option a_stride: 12 is not allowed (a multiple of 8 values")
     );
-    assert!(error(Product::builder(1, 1, 9).b_stride(8)).contains("from 9 to"));
+    assert!(error(Product::builder(1, 1, 9).b_stride(8)).contains("from 16 to"));
+    assert!(
+        error(Product::builder(1, 1, 8).factor(f32::NAN))
+            .contains("option factor: NaN is not allowed (a finite number)")
+    );
     assert!(error(Product::builder(1, u32::MAX, 8)).contains("option n: 4294967295"));
     assert!(error(Product::builder(1, 4, 8).c_stride(u32::MAX)).contains("option c_stride: 4294967295"));
     let said = error(Product::builder(1 << 24, 1, 1 << 20));
     assert!(said.contains("option a_part_stride") && said.contains("rows or depths times the stride"), "{said}");
     assert!(error(Product::builder(1, 4, 8).c_stride(3)).contains("option c_stride: 3"));
-    assert!(error(Product::builder(9, 4, 3).a_by_depth(true).a_stride(8)).contains("from 9 to"));
+    assert!(error(Product::builder(9, 4, 3).a_by_depth(true).a_stride(8)).contains("from 16 to"));
     assert!(error(Product::builder(1, 4, 8).parts(0, 1)).contains("option a_parts: 0 is not allowed (1 to 3 in bf16)"));
     assert!(error(Product::builder(1, 4, 8).parts(1, 4)).contains("option b_parts: 4"));
     assert!(error(Product::builder(1, 4, 8).c_parts(4)).contains("option c_parts: 4"));
@@ -230,7 +238,7 @@ fn what_cannot_be_multiplied_is_refused() {
     assert!(said.contains("c: ") && said.contains("at least 4 values"), "{said}");
     let other = Product::<bf16>::builder(1, 2, 8).build(&device).expect("a product");
     let said = error(other.run(&stream, &operands, none, &mut c));
-    assert!(said.contains("operands (m, n, k; a; b; images; tile; engine)"), "{said}");
+    assert!(said.contains("operands of another product: size: expected m 1, n 2, k 8, got m 2, n 2, k 8"), "{said}");
     let bias = stream.alloc::<f32>(1).expect("a buffer");
     let said = error(product.run(&stream, &operands, none.bias(&bias), &mut c));
     assert!(said.contains("bias"), "{said}");

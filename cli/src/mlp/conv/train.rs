@@ -1,8 +1,6 @@
 //! `train-conv`: trains a network of convolutions.
 
-use std::fs;
-
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use serde::Serialize;
 use warpplay::mlp::conv::{ConvNetwork, ConvOptions, ConvReport, ConvTrainer};
 use warpplay::mlp::{Dataset, Evaluation, Loss};
@@ -36,10 +34,8 @@ pub fn run(args: &TrainConvArgs) -> Result<()> {
     expect_apart(args)?;
     let json = args.output.json_file()?;
     if let Some(path) = &args.save_weights {
-        OutputFile::prepare(path)?;
         // It is written beside its name first.
-        let is_file = fs::metadata(path).map_or(true, |found| found.is_file());
-        ensure!(is_file, "{}: cannot be written: it is a device or a pipe, expected a file", path.display());
+        OutputFile::prepare_file(path)?;
     }
     let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let mut data = args.data.clone();

@@ -4,6 +4,7 @@
 //! row a lane: so whole lines of memory are read and written at once, and the code for one of them is there once.
 
 mod exchange;
+mod lines;
 mod whole;
 
 use exchange::{COLUMNS, Lane, put_for_cluster, put_sums, sums_of, turns};
@@ -120,7 +121,7 @@ pub(super) unsafe fn added_single(task: &ProductTask, row: u32, column: u32) -> 
 /// The sums of a warp into C, or into the C of a division of the depth; with `S` what [`softmax`] makes of their rows. `N` quads of a lane at a time: four, or one where blocks of a cluster share the work, whose sums are added up in the order of their ranks.
 ///
 /// # Safety
-/// In a cluster, all its threads are here or [`meet`] twice. All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The residual is C or nobody writes it. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, if the task has one.
+/// In a cluster, all its threads are here or [`meet`] twice. All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The residual is C or nobody writes it. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, zeros if the task has none.
 #[inline(always)]
 #[track_caller]
 pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
@@ -132,6 +133,12 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
     // Each case is code of its own, since a short launch waits for the instructions that it fetches.
     // SAFETY: the caller's promise.
     unsafe {
+        if !S && N != 1 && lines::takes(task, &part) {
+            return lines::write::<F, R>(task, d, part);
+        }
+        if !S && N != 1 && lines::takes_single(task, &part) {
+            return lines::write_single::<R>(task, d, part);
+        }
         let is_added = !task.residual.is_null() || !task.residual_short.is_null();
         match (S, whole::is_whole(task, &part), is_added) {
             (false, true, false) => whole::write::<F, R, N, false>(task, d, part),

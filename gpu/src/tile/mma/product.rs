@@ -170,10 +170,10 @@ pub(super) unsafe fn product<
     let own = thread::thread_idx_x();
     unroll!(I in [0, 1] {
         let at = own + I as u32 * THREADS;
-        if !task.bias.is_null() && I as u32 * THREADS < COLUMNS && at < COLUMNS {
+        if I as u32 * THREADS < COLUMNS && at < COLUMNS {
             // SAFETY: a column below `n`, and an index below COLUMNS.
             unsafe {
-                let is_there = first_column + at < task.n;
+                let is_there = !task.bias.is_null() && first_column + at < task.n;
                 bias.set_unchecked(at, if is_there { load(task.bias, (first_column + at) as usize) } else { 0.0 });
             }
         }

@@ -115,6 +115,20 @@ fn every_bit_comes_back() {
     assert!(found.best_loss.unwrap().is_nan() && found.state.layers[0].weights[0].is_sign_negative());
 }
 
+/// The kernels take the root of a running variance.
+#[test]
+fn variances_below_0_are_refused() {
+    let mut written = checkpoint(Optimizer::Sgd, Precision::F32);
+    written.options.batch_norm = true;
+    let layer = &mut written.state.layers[0];
+    (layer.gain, layer.shift, layer.mean) = (vec![1.0; 3], vec![0.0; 3], vec![0.5; 3]);
+    layer.variance = vec![1.0, 0.0, 2.0];
+    assert_eq!(read(&bytes_of(&written)).unwrap(), written);
+    written.state.layers[0].variance[1] = -0.5;
+    let text = read(&bytes_of(&written)).unwrap_err().to_string();
+    assert_eq!(text, "training.ckpt: tensor variance1, element 1 is -0.5, expected at least 0");
+}
+
 #[test]
 fn files_are_weight_files_too() {
     let folder = tempfile::tempdir().unwrap();

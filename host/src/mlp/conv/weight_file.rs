@@ -41,6 +41,11 @@ impl ConvNetwork {
             let error = wrong(format!("metadata {key} is {found:?}, expected {expected}"));
             Ok((found, error))
         };
+        if !entries.contains_key(BLOCKS) {
+            let reason =
+                format!("has no metadata {BLOCKS}: expected a network of convolutions, as train-conv writes it");
+            return Err(wrong(reason));
+        }
         let (text, error) = entry(BLOCKS, "channels such as 32,32;64,64")?;
         let block = |block: &str| block.split(',').map(str::parse).collect::<Result<Vec<u32>, _>>();
         let Ok(blocks) = text.split(';').map(block).collect::<Result<Vec<_>, _>>() else { return Err(error) };

@@ -103,7 +103,8 @@ impl Dataset {
         let width = self.n_inputs() as usize;
         for values in [mean, deviation] {
             if values.len() != width {
-                return Err(Error::shape("scaling", format!("that of {width} features"), values.len()));
+                let what = format!("features of the scaling of {}", self.source());
+                return Err(Error::shape(what, width, values.len()));
             }
         }
         let of_sample = |sample: &[f32]| -> Vec<f32> {
@@ -159,9 +160,10 @@ impl Dataset {
     /// As [`load_csv`](Self::load_csv).
     pub fn load_csv_features(path: impl AsRef<Path>, format: &CsvFormat, n_classes: Option<u32>) -> Result<Self> {
         let path = path.as_ref();
-        let (n_features, features, labels) = csv_file::read_features(path, format, most_classes(n_classes)?)?;
+        let (columns, n_features, features, labels) = csv_file::read_features(path, format, most_classes(n_classes)?)?;
         let n_classes = n_classes.unwrap_or_else(|| classes_of(&labels));
-        Self::of_features(features, labels, n_features, n_classes, path.display().to_string())
+        let set = Self::of_features(features, labels, n_features, n_classes, path.display().to_string())?;
+        Ok(Self { columns, ..set })
     }
 
     /// Reads a CSV file as [`load_csv_features`](Self::load_csv_features), whose column of labels has the target of a regression, a finite number.
@@ -170,8 +172,9 @@ impl Dataset {
     /// As [`load_csv_features`](Self::load_csv_features).
     pub fn load_csv_features_with_targets(path: impl AsRef<Path>, format: &CsvFormat) -> Result<Self> {
         let path = path.as_ref();
-        let (n_features, features, targets) = csv_file::read_features_and_targets(path, format)?;
-        Self::of_features_with_targets(features, targets, n_features, 1, path.display().to_string())
+        let (columns, n_features, features, targets) = csv_file::read_features_and_targets(path, format)?;
+        let source = path.display().to_string();
+        Ok(Self { columns, ..Self::of_features_with_targets(features, targets, n_features, 1, source)? })
     }
 
     /// Checks that a precision holds all features: half precision rounds them to its own numbers.

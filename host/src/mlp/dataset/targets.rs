@@ -38,8 +38,8 @@ impl Dataset {
             let (sample, number) = (at / n_targets as usize, at % n_targets as usize);
             return Err(Error::shape(format!("target {number} of sample {sample}"), "a finite number", targets[at]));
         }
-        let (features, labels) = (Vec::new(), Vec::new());
-        Ok(Self { images, features, labels, targets, rows, cols, n_classes: n_targets, source: source.into() })
+        let (features, labels, columns, source) = (Vec::new(), Vec::new(), Vec::new(), source.into());
+        Ok(Self { images, features, labels, targets, rows, cols, n_classes: n_targets, columns, source })
     }
 
     /// Reads a file of images as [`load`](Self::load), and the targets of a regression: an `.npy` file of floating-point numbers, `[n]` or `[n, n_targets]`.
@@ -65,8 +65,9 @@ impl Dataset {
     /// As [`load_csv`](Self::load_csv).
     pub fn load_csv_with_targets(path: impl AsRef<Path>, format: &CsvFormat) -> Result<Self> {
         let path = path.as_ref();
-        let (images, targets) = csv_file::read_targets(path, format)?;
+        let (columns, images, targets) = csv_file::read_targets(path, format)?;
         let source = path.display().to_string();
-        Self::with_targets(images.pixels, targets, images.rows, images.cols, 1, source)
+        let set = Self::with_targets(images.pixels, targets, images.rows, images.cols, 1, source)?;
+        Ok(Self { columns, ..set })
     }
 }

@@ -104,7 +104,7 @@ impl TrainerBuilder {
     }
 
     fn check_with(&self, options: &Options) -> Result<()> {
-        let Self { train, validation, network, resume, keep, .. } = self;
+        let Self { train, test, validation, network, resume, keep, .. } = self;
         if network.is_some() && resume.is_some() {
             return Err(Error::option("network", "given", "not together with a checkpoint, which has its own weights"));
         }
@@ -115,6 +115,9 @@ impl TrainerBuilder {
         keep.check()?;
         train.expect_loss(options.loss)?;
         train.expect_precision(options.precision)?;
+        for set in [test, validation].into_iter().flatten() {
+            set.expect_columns_of(train)?;
+        }
         if train.n_inputs() > MAX_WIDTH || train.n_classes() > MAX_CLASSES {
             let inputs = if train.features().is_some() { "features" } else { "pixels" };
             let outputs = if train.targets().is_some() { "targets" } else { "classes" };
@@ -203,6 +206,10 @@ impl TrainerBuilder {
         let position = match resume {
             Some(crate::Checkpoint(state)) => {
                 state.check_data(&train, data_checksum)?;
+                if (options.epochs as usize) < state.epochs.len() {
+                    let allowed = format!("at least {}, the epochs done", state.epochs.len());
+                    return Err(Error::option("epochs", options.epochs, allowed));
+                }
                 engine.set_state(&state.state)?;
                 Position {
                     epochs: state.epochs,

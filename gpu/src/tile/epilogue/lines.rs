@@ -1,0 +1,162 @@
+//! The epilogue of a warp's rows that are in C and get nothing but a bias, in whole lines of memory: a warp exchanges 128 bytes of each row at a time, values of 16 bits packed, so that half as much goes through shared memory.
+//!
+//! It is written for few instructions, without branches: a short product waits for those that it fetches.
+
+use super::exchange::{self, Part, ROWS, STRIDE, WARP_BYTES};
+use crate::cuda::math::{at_least, fma, opaque};
+use crate::cuda::memory::{Vec4, store_vec4};
+use crate::cuda::shared::Shared;
+use crate::cuda::sync::sync_warp;
+use crate::cuda::{thread, warp};
+use crate::tile::task::{Format, ProductTask, activation};
+use crate::unroll::unroll;
+
+/// Columns of 16 bits that are exchanged at a time.
+const COLUMNS: u32 = 64;
+/// Bytes from a row to the next in shared memory: so the words of eight rows that are written at a time lie in different banks.
+const ROW_BYTES: u32 = 2 * COLUMNS + 16;
+const _: () = assert!(ROWS * ROW_BYTES <= WARP_BYTES);
+/// Values of a vector.
+const VALUES: u32 = 8;
+
+/// Whether all rows of a warp's part are in C, and nothing is added but the bias.
+#[inline(always)]
+fn is_plain(task: &ProductTask, part: &Part) -> bool {
+    let others = task.mask as usize | task.residual as usize | task.residual_short as usize;
+    others == 0 && part.row + ROWS <= task.m
+}
+
+/// Whether [`write`] takes a warp's part: C is of 16 bits in one part and in whole vectors.
+#[inline(always)]
+pub fn takes(task: &ProductTask, part: &Part) -> bool {
+    let is_short = !task.c_short.is_null() && task.c_parts == 1;
+    let begins = (task.c_short as usize).is_multiple_of(16) && (task.n | task.c_stride).is_multiple_of(VALUES);
+    is_short && begins && is_plain(task, part)
+}
+
+/// Whether [`write_single`] takes a warp's part: C is of single precision in whole vectors, and nobody asks whether its values are finite.
+#[inline(always)]
+pub fn takes_single(task: &ProductTask, part: &Part) -> bool {
+    let is_single = !task.c.is_null() && task.overflow.is_null();
+    let begins = (task.c as usize).is_multiple_of(16) && task.c_part_stride.is_multiple_of(4);
+    is_single && begins && (task.n | task.c_stride).is_multiple_of(4) && is_plain(task, part)
+}
+
+/// The bias of two of a warp's columns, `column` and the next.
+///
+/// # Safety
+/// The bias has the warp's columns; the column is even.
+#[inline(always)]
+#[track_caller]
+unsafe fn bias_of(part: &Part, column: u32) -> [f32; 2] {
+    // SAFETY: as the caller vouches: two at an even index are aligned together.
+    let both = unsafe { Shared::<u64>::from_address(part.bias + 4 * column, 1).get_unchecked(0) };
+    [f32::from_bits(both as u32), f32::from_bits((both >> 32) as u32)]
+}
+
+/// What values are at least after the activation.
+#[inline(always)]
+const fn least(task: &ProductTask) -> f32 {
+    if task.activation == activation::RELU { 0.0 } else { f32::NEG_INFINITY }
+}
+
+/// As [`write`](super::write), without softmax; the factor is applied and the bias added with one rounding.
+///
+/// # Safety
+/// As there; and the part is one that [`takes`] allows; where there is no bias, zeros are in its place.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn write<F: Format, const R: usize>(task: &ProductTask, d: &[f32; R], part: Part) {
+    let lane = thread::lane();
+    let (g, t) = (lane / 4, lane % 4);
+    let to_exchange = part.exchange + g * ROW_BYTES + 4 * t;
+    let from_exchange = part.exchange + lane / 8 * ROW_BYTES + lane % 8 * 16;
+    let (row, column) = (part.row + lane / 8, part.column + lane % 8 * VALUES);
+    let (step, least, factor) = (4 * task.c_stride as usize, least(task), task.factor);
+    unroll!(CHUNK in [0, 1, 2, 3] {
+        let before = CHUNK as u32 * COLUMNS;
+        if CHUNK * 32 < R && part.column + before < task.n {
+            sync_warp(warp::ALL);
+            unroll!(BLOCK in [0, 1, 2, 3, 4, 5, 6, 7] {
+                // A warp of `mma` may have 32 columns.
+                if CHUNK * 32 + BLOCK * 4 < R {
+                    // SAFETY: a column of the warp's.
+                    let bias = unsafe { bias_of(&part, 2 * t + before + 8 * BLOCK as u32) };
+                    unroll!(HALF in [0, 1] {
+                        let from = CHUNK * 32 + BLOCK * 4 + HALF * 2;
+                        let low = at_least(fma(d[from % R], factor, bias[0]), least);
+                        let high = at_least(fma(d[(from + 1) % R], factor, bias[1]), least);
+                        let to = to_exchange + 8 * HALF as u32 * ROW_BYTES + 16 * BLOCK as u32;
+                        // SAFETY: the exchange is the warp's own, and all have read what was there.
+                        unsafe { Shared::<u32>::from_address(to, 1).set_unchecked(0, F::pack(low, high)) };
+                    });
+                }
+            });
+            sync_warp(warp::ALL);
+            if column + before < task.n && lane % 8 * VALUES + before < 2 * R as u32 {
+                let at = row_of::<R>(row) as usize * task.c_stride as usize + (column + before) as usize;
+                unroll!(I in [0, 1, 2, 3] {
+                    let from = from_exchange + 4 * I as u32 * ROW_BYTES;
+                    // SAFETY: inside the exchange, whose rows are multiples of 16 bytes; a row of C, and eight columns, which are aligned together.
+                    unsafe {
+                        let values = Shared::<Vec4>::from_address(from, 1).get_unchecked(0);
+                        store_vec4(task.c_short.add(at + I * step).cast::<Vec4>(), values);
+                    }
+                });
+            }
+        }
+    });
+}
+
+/// A row, hidden in the widest tiles: so no pointers to each row occupy registers.
+#[inline(always)]
+fn row_of<const R: usize>(row: u32) -> u32 {
+    if R == 128 { opaque(row) } else { row }
+}
+
+/// The same for a C of single precision, 32 columns at a time.
+///
+/// # Safety
+/// As [`write`], for what [`takes_single`] allows.
+#[inline(always)]
+#[track_caller]
+pub unsafe fn write_single<const R: usize>(task: &ProductTask, d: &[f32; R], part: Part) {
+    let lane = thread::lane();
+    let (g, t) = (lane / 4, lane % 4);
+    let to_exchange = part.exchange + 4 * (g * STRIDE + 2 * t);
+    let from_exchange = part.exchange + 4 * (lane / 8 * STRIDE + lane % 8 * 4);
+    let (row, column) = (part.row + lane / 8, part.column + lane % 8 * 4);
+    let (step, least, factor) = (4 * task.c_stride as usize, least(task), task.factor);
+    let first = part.division as usize * task.c_part_stride as usize;
+    unroll!(CHUNK in [0, 1, 2, 3, 4, 5, 6, 7] {
+        let before = CHUNK as u32 * exchange::COLUMNS;
+        if CHUNK * 16 < R && part.column + before < task.n {
+            sync_warp(warp::ALL);
+            unroll!(BLOCK in [0, 1, 2, 3] {
+                // SAFETY: a column of the warp's.
+                let bias = unsafe { bias_of(&part, 2 * t + before + 8 * BLOCK as u32) };
+                unroll!(HALF in [0, 1] {
+                    let from = CHUNK * 16 + BLOCK * 4 + HALF * 2;
+                    let low = at_least(fma(d[from % R], factor, bias[0]), least);
+                    let high = at_least(fma(d[(from + 1) % R], factor, bias[1]), least);
+                    let both = u64::from(low.to_bits()) | u64::from(high.to_bits()) << 32;
+                    let to = to_exchange + 32 * (HALF as u32 * STRIDE + BLOCK as u32);
+                    // SAFETY: the exchange is the warp's own, and all have read what was there; two at an even index are aligned together.
+                    unsafe { Shared::<u64>::from_address(to, 1).set_unchecked(0, both) };
+                });
+            });
+            sync_warp(warp::ALL);
+            if column + before < task.n {
+                let at = first + row_of::<R>(row) as usize * task.c_stride as usize + (column + before) as usize;
+                unroll!(I in [0, 1, 2, 3] {
+                    let from = from_exchange + 16 * I as u32 * STRIDE;
+                    // SAFETY: inside the exchange, whose rows are multiples of 16 bytes; a row of C, and four columns, which are aligned together.
+                    unsafe {
+                        let values = Shared::<Vec4>::from_address(from, 1).get_unchecked(0);
+                        store_vec4(task.c.add(at + I * step).cast::<Vec4>(), values);
+                    }
+                });
+            }
+        }
+    });
+}
