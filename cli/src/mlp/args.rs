@@ -161,7 +161,7 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "FILE.onnx", required_unless_present = "save_weights")]
     pub save_onnx: Option<PathBuf>,
 
-    /// Rows and columns of an image, for an input [n, rows, cols] of --save-onnx [default: an input [n, pixels]]
+    /// Rows and columns of an image, for an input [n, rows, cols] of --save-onnx [default: none, for an input of rows of pixels]
     #[arg(long, value_name = "ROWSxCOLS", requires = "save_onnx", value_parser = image_size)]
     pub image_size: Option<(u32, u32)>,
 
@@ -261,7 +261,7 @@ mod tests {
             ("predict --activation", "the same"),
             ("convert --activation", "the same"),
             ("--label-column", "the first"),
-            ("--image-size", "an input [n, pixels]"),
+            ("--image-size", "none, for an input of rows of pixels"),
         ];
         hold::<Args>(&cases, &prose, |args| {
             let text = |error: anyhow::Error| format!("{error:#}");
