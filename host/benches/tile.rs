@@ -57,7 +57,7 @@ struct Args {
     #[arg(long)]
     engines: bool,
 
-    /// Products of these sizes instead: rows, columns and depth, as 1024x1024x512, separated by commas
+    /// Products of these sizes instead, in the sections of products: rows, columns and depth, as 1024x1024x512, separated by commas
     #[arg(long, value_name = "MxNxK", value_parser = shape, value_delimiter = ',', conflicts_with = "engines")]
     shapes: Vec<[u32; 3]>,
 
@@ -294,9 +294,9 @@ fn section<T: Operand, C: Format<T>>(
     let others = if bench.shapes.is_empty() { &others[..] } else { &[] };
     rows.extend(others.iter().flat_map(|&engine| BY_ENGINES.map(|shape| (shape, Some(engine)))));
     // Under simt a product of the smallest size takes seconds.
-    if bench.device.backend() != Backend::Cuda {
+    if bench.device.backend() != Backend::Cuda && bench.shapes.is_empty() {
         rows = vec![(SHAPES[0], None)];
-    } else if bench.quick {
+    } else if bench.quick && bench.shapes.is_empty() {
         rows.truncate(4);
     }
     // Of each peer the shapes and how many times as fast ours is.

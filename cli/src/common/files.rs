@@ -43,10 +43,10 @@ impl OutputFile {
         path.map(Self::prepare).transpose()
     }
 
-    /// The same, of a plain file.
+    /// As [`prepare`](Self::prepare), for what can only be written as a plain file.
     ///
     /// # Errors
-    /// As there; of a device or a pipe.
+    /// As there; and for a device or a pipe.
     pub fn prepare_file(path: &Path) -> Result<Self> {
         let file = Self::prepare(path)?;
         ensure!(file.is_plain, "{}: it is a device or a pipe, expected a file", cannot(path));

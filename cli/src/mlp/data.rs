@@ -77,12 +77,12 @@ pub struct DataFlags {
     #[arg(skip)]
     pub image_size: Option<(u32, u32)>,
 
-    /// Numbers in place of pixels, see [`SampleFlags`]
+    /// Set by [`SampleFlags::data`]; `None` for networks of convolutions
     #[arg(skip)]
     pub features: Option<Features>,
 }
 
-/// The same, for networks that take any numbers.
+/// The same, for networks that take any numbers; [`data`](Self::data) is what loads.
 #[derive(clap::Args, Clone, Debug)]
 pub struct SampleFlags {
     #[command(flatten)]
@@ -90,7 +90,7 @@ pub struct SampleFlags {
 
     /// Numbers in place of pixels: columns of CSV files, or .npy files of floating-point numbers [n, features], as they are or standardised
     #[arg(long, value_name = "HOW", value_enum, conflicts_with = "data")]
-    pub features: Option<Features>,
+    features: Option<Features>,
 }
 
 impl SampleFlags {
@@ -112,10 +112,10 @@ impl DataFlags {
             (None, Some(_)) => {
                 let train = self.file(Split::Train, None, loss)?;
                 let test = self.file(Split::Test, Some(train.n_classes()), loss)?;
+                test.expect_columns_of(&train)?;
                 if self.features != Some(Features::Standardised) {
                     return Ok((train, test));
                 }
-                test.expect_columns_of(&train)?;
                 let scaling = train.scaling()?;
                 Ok((train.scaled(&scaling)?, test.scaled(&scaling)?))
             }

@@ -77,8 +77,7 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     let json = args.output.json_file()?;
     let options = args.options()?;
     let loss = options.loss;
-    let (_, network, mut classifier) =
-        args.classify.open(&args.device.device, options, args.data.features.is_some())?;
+    let (_, network, mut classifier) = args.classify.open(&args.device.device, options, data.features.is_some())?;
     let sizes = network.sizes();
     let split = if args.on_training_set { Split::Train } else { Split::Test };
     let n_classes = sizes[sizes.len() - 1];

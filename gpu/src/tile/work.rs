@@ -6,7 +6,7 @@ use super::task::ProductTask;
 const STRIP: u32 = 8;
 
 /// The work of a launch, in tiles of C: of each division of the depth all of C.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
     rows: u32,
     columns: u32,
@@ -60,13 +60,17 @@ mod tests {
 
     #[test]
     fn every_tile_is_taken_once() {
-        for (rows, columns) in [(1, 1), (3, 5), (8, 2), (9, 4), (17, 3)] {
-            let work = Work { rows, columns, divisions: 3 };
-            let mut seen: Vec<_> = (0..work.tiles()).map(|tile| work.tile_at(tile)).collect();
-            seen.sort_unstable();
-            seen.dedup();
-            assert_eq!(seen.len() as u32, 3 * rows * columns);
-            assert!(seen.iter().all(|&[row, column, division]| row < rows && column < columns && division < 3));
+        for (rows, columns) in [(1, 1), (3, 5), (8, 2), (9, 4), (11, 4), (14, 3), (17, 3)] {
+            for divisions in [1, 3] {
+                let work = Work { rows, columns, divisions };
+                let mut seen: Vec<_> = (0..work.tiles()).map(|tile| work.tile_at(tile)).collect();
+                seen.sort_unstable();
+                seen.dedup();
+                assert_eq!(seen.len() as u32, divisions * rows * columns);
+                let is_there =
+                    |&[row, column, division]: &[u32; 3]| row < rows && column < columns && division < divisions;
+                assert!(seen.iter().all(is_there), "{work:?}");
+            }
         }
     }
 }

@@ -137,7 +137,12 @@ impl Dataset {
         let mut pairs = self.columns.iter().zip(&train.columns).enumerate();
         match pairs.find(|(_, (own, expected))| own != expected) {
             Some((at, (own, expected))) => {
-                let what = format!("column {} of {}, without that of the labels", at + 1, self.source);
+                let what = format!(
+                    "{} columns of {}, that of the labels left out: number {}",
+                    self.columns.len(),
+                    self.source,
+                    at + 1
+                );
                 Err(Error::shape(what, format!("{expected:?} as in {}", train.source), format!("{own:?}")))
             }
             None => Ok(()),

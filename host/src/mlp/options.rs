@@ -328,7 +328,7 @@ pub struct Options {
     #[serde(default)]
     pub layer_norm: bool,
     /// Batch norm of each hidden layer before its activation, instead of [`layer_norm`](Self::layer_norm), with a learned gain and shift for each unit: [`BatchNorm`](super::BatchNorm). A step takes mean and variance of its batch, which has at
-    /// least two samples; evaluations take running ones, which in f16 also a step moves that is left out since its gradient overflowed. Not with [`Engine::Epoch`]. Default `false`.
+    /// least two samples; evaluations take running ones. In f16 a step that is left out because its gradient overflowed still moves them. Not with [`Engine::Epoch`]. Default `false`.
     #[serde(default)]
     pub batch_norm: bool,
     /// Dropout: the probability, [0, 1), with which a step drops each output of a hidden layer, of each sample; what is kept is divided by `1 - dropout`, as PyTorch's `Dropout` does. Losses of epochs are those of the

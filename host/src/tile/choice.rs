@@ -65,6 +65,8 @@ pub(super) fn shared_split(n_tiles: impl Fn(Tile) -> u64, slabs: u64, multiproce
 /// Most tiles of logits whose depth is shared: a cluster of four blocks each.
 #[cfg(feature = "mlp")]
 pub(super) const MOST_SHARED: u64 = MOST_CLUSTERS[2];
+#[cfg(feature = "mlp")]
+const _: () = assert!(CLUSTERS[2] == warpplay_gpu::tile::softmax::CLUSTER);
 
 #[cfg(test)]
 mod tests {

@@ -333,8 +333,9 @@ impl Kernels {
 /// A launch of one cluster that shares the depth of a tile.
 const fn one_cluster(tile: Tile, cluster: u32) -> LaunchShape {
     match tile {
-        Tile::Rows64Columns64 => wgmma::one_cluster::<32, 1>(cluster),
-        _ => wgmma::one_cluster::<64, 2>(cluster),
+        Tile::Rows128Columns128 => wgmma::one_cluster::<64, 2>(cluster),
+        // The only other tile that is shared.
+        _ => wgmma::one_cluster::<32, 1>(cluster),
     }
 }
 
@@ -345,7 +346,7 @@ pub(crate) struct Core {
     pub tile: Tile,
     /// Blocks that share the depth of a tile.
     pub cluster: u32,
-    /// Those that blocks run on at a time: whole clusters.
+    /// Blocks that run at a time: the device's multiprocessors, or those of the clusters that it runs at once.
     pub(super) multiprocessors: u32,
     launch: Launch,
 }
@@ -388,7 +389,11 @@ impl Core {
                         if cluster > 1 && module.device().backend() == Backend::Cuda {
                             // A cluster that waits for another's end would double the time.
                             let clusters = function.max_active_clusters(&one_cluster(tile, cluster))?;
-                            multiprocessors = clusters.max(1) * cluster;
+                            if clusters == 0 {
+                                let allowed = format!("fewer blocks: {} runs no such cluster", module.device().name());
+                                return Err(Error::option("cluster", cluster, allowed));
+                            }
+                            multiprocessors = clusters * cluster;
                         }
                         let launch = move |stream: &Stream, multiprocessors: u32, task: ProductTaskArgs<'_>| {
                             // SAFETY: the maps are of this kernel's tile and of the operands in the task, and one C is given, as the callers of `run` see to; divisions are slabs and have no activation, as the check asks; buffers and rows of masks begin at multiples of 8 bytes.

@@ -257,7 +257,7 @@ struct MadeFor {
 }
 
 impl MadeFor {
-    /// The error of operands of another product: the first that they have not as `expected`.
+    /// The error of operands of another product, which names the first property that differs.
     fn unlike(&self, expected: &Self) -> Error {
         let sizes = |[m, n, k]: [u32; 3]| format!("m {m}, n {n}, k {k}");
         let lie = |Lie { by_depth, stride, parts, part_stride }: Lie| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warpplay::mlp::conv::{ConvNetwork, ConvOptions, ConvReport, ConvTrainer};
-use warpplay::mlp::{Dataset, Layer};
+use warpplay::mlp::{Dataset, Layer, Network};
 use warpplay::tile::bf16;
 use warpplay::{Device, Error, Progress, Result};
 use warpplay_cpu_ref::mlp as reference;
@@ -239,6 +239,8 @@ fn files_keep_networks() {
         std::fs::write(&path, bytes).expect("written");
         ConvNetwork::load(&path).expect_err("a wrong file").to_string()
     };
+    let error = Network::load(&path).expect_err("of convolutions").to_string();
+    assert!(error.ends_with("expected [in, out] of a perceptron, not of convolutions"), "{error}");
     assert!(changed("8,16;8", "8,16;a").contains("metadata blocks is \"8,16;a\""));
     assert!(changed("8,16;8", "8,16;9").contains("blocks"));
     assert!(changed("8,16;8", "16,8;8").contains("tensor W1"));

@@ -311,7 +311,7 @@ fn files_of_features_are_read() -> Checked {
     let options = Options { loss: Loss::MeanSquaredError, batch: 1, ..Options::default() };
     let error = Trainer::builder(&Arc::new(set)).options(options).test(&turned).build(&Device::cpu());
     let error = error.map(drop).expect_err("other columns").to_string();
-    assert!(error.contains("column 1 of ") && error.contains("expected \"a\" as in "), "{error}");
+    assert!(error.starts_with("2 columns of ") && error.contains("number 1: expected \"a\" as in "), "{error}");
     assert!(error.ends_with("got \"b\""), "{error}");
     let path = folder.write("set.csv", b"a,y,b\n0.5,1,inf\n");
     let error = Dataset::load_csv_features(&path, &format, None).expect_err("no number").to_string();

@@ -437,7 +437,7 @@ fn a_checkpoint_is_written_while_a_training_runs_and_changes_nothing() {
         assert_eq!(error, format!("option seed: 77 is not allowed ({seed}, as in the checkpoint)"));
         let fewer = Trainer::builder(&set).epochs(1).resume(end.clone());
         let error = fewer.build(&device).expect_err("fewer epochs").to_string();
-        assert_eq!(error, "option epochs: 1 is not allowed (at least 2, the epochs done)");
+        assert_eq!(error, "option epochs: 1 is not allowed (at least 2, the epochs that have begun)");
         let builder = Trainer::builder(&set).options(options).resume(end);
         let mut resumed = builder.epochs(3).build(&device).expect("built");
         resumed.run(|_| ControlFlow::Continue(())).expect("trained");
@@ -446,6 +446,7 @@ fn a_checkpoint_is_written_while_a_training_runs_and_changes_nothing() {
         assert_eq!((report.epochs.len(), report.options.epochs), (3, 3));
         assert_eq!(resumed.network().expect("read"), whole.network().expect("read"), "every bit on {device}");
         assert!(whole.set_limit(0).is_err());
+        assert!(whole.set_limit(2).is_err(), "three are done");
         std::fs::remove_file(&path).expect("there");
     }
     let every = Trainer::builder(&set).checkpoint(&path).checkpoint_every(std::time::Duration::ZERO);

@@ -1,7 +1,7 @@
 //! Products of matrices against the plain program: any shape and stride, every format and tile.
 
 use proptest::prelude::*;
-use warpplay::tile::{self, Product, ProductBuilder, Tile, bf16, f16};
+use warpplay::tile::{self, Engine, Product, ProductBuilder, Tile, bf16, f16};
 use warpplay::{Device, Error};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::strategies::config;
@@ -160,6 +160,34 @@ fn tiles_have_the_same_bits() {
             let case = Case { cluster: Some(cluster), ..case };
             let bits = |tile| check::<f16, f32>(device, case, Some(tile), 0.0);
             assert_eq!(bits(Tile::Rows128Columns128)?, bits(Tile::Rows64Columns64)?, "{cluster}");
+        }
+        Ok(())
+    });
+}
+
+/// What becomes of a sum does not depend on how rows of C lie: each form of the epilogue rounds as the others.
+#[test]
+fn epilogues_have_the_same_bits() {
+    for_each_device(|device| {
+        for engine in [None, Some(Engine::Mma)] {
+            let case = Case { factor: 0.3, engine, ..Case::of(37, 72, 100) };
+            let rows = |values: Vec<f64>, more: u32| -> Vec<f64> {
+                values.chunks(72 + more as usize).flat_map(|row| row[..72].to_vec()).collect()
+            };
+            let single = |more| {
+                Ok::<_, Error>(rows(check::<bf16, f32>(device, Case { more: [0, 0, more], ..case }, None, 0.0)?, more))
+            };
+            let short = |more| {
+                Ok::<_, Error>(rows(
+                    check::<f16, f16>(device, Case { more: [0, 0, more], ..case }, None, 2f64.powi(-11))?,
+                    more,
+                ))
+            };
+            let (first_single, first_short) = (single(0)?, short(0)?);
+            for more in [8, 4, 1] {
+                assert_eq!(single(more)?, first_single, "{engine:?}, {more} more");
+                assert_eq!(short(more)?, first_short, "{engine:?}, {more} more");
+            }
         }
         Ok(())
     });

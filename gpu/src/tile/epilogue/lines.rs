@@ -1,4 +1,4 @@
-//! The epilogue of a warp's rows that are in C and get nothing but a bias, in whole lines of memory: a warp exchanges 128 bytes of each row at a time, values of 16 bits packed, so that half as much goes through shared memory.
+//! The epilogue of a warp's rows that are in C and get nothing but factor, bias and rectifier, in whole lines of memory: a warp exchanges 128 bytes of each row at a time, values of 16 bits packed, so that half as much goes through shared memory.
 //!
 //! It is written for few instructions, without branches: a short product waits for those that it fetches.
 
@@ -60,7 +60,7 @@ const fn least(task: &ProductTask) -> f32 {
     if task.activation == activation::RELU { 0.0 } else { f32::NEG_INFINITY }
 }
 
-/// As [`write`](super::write), without softmax; the factor is applied and the bias added with one rounding.
+/// As [`write`](super::write), without softmax.
 ///
 /// # Safety
 /// As there; and the part is one that [`takes`] allows; where there is no bias, zeros are in its place.

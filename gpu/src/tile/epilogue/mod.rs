@@ -2,6 +2,8 @@
 //!
 //! A warp has 16 rows of a tile, as tensor cores leave them: a thread the sums `d[4 j + 2 i + c]` of row `lane / 4 + 8 i` and column `8 j + 2 (lane % 4) + c`. It puts 32 columns at a time into shared memory and takes them out four columns of a
 //! row a lane: so whole lines of memory are read and written at once, and the code for one of them is there once.
+//!
+//! There are three forms of it, which round alike: `lines` for rows inside C that get nothing but a bias, `whole` for others inside C, and the general one for edges of C and quads that are not aligned.
 
 mod exchange;
 mod lines;
@@ -12,7 +14,7 @@ pub use exchange::{Part, ROWS, WARP_BYTES, meet, warp_bytes_in_cluster};
 
 use super::softmax::{self, Softmax};
 use super::task::{Format, ProductTask, activation};
-use crate::cuda::math::{opaque, relu};
+use crate::cuda::math::{fma, opaque, relu};
 use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::sync_warp;
@@ -218,7 +220,7 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
                 let sums = unsafe { sums_of::<N>(&part, chunk, blocks, Lane { row, ..lane }) };
                 let mut quad = [0.0; 4];
                 unroll!(C in [0, 1, 2, 3] {
-                    quad[C] = sums[C] * task.factor + bias[C];
+                    quad[C] = fma(sums[C], task.factor, bias[C]);
                 });
                 let column = column + lane.column;
                 loss += softmax::gradient(softmax, known, task, [row, column], &mut quad);
@@ -247,7 +249,7 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
                     [0.0; 4]
                 };
                 unroll!(C in [0, 1, 2, 3] {
-                    let sum = quads[I % N][C] * task.factor + bias[C];
+                    let sum = fma(quads[I % N][C], task.factor, bias[C]);
                     let sum = if A { sum + residual[C] } else { sum };
                     let sum = if task.activation == activation::RELU { relu(sum) } else { sum };
                     // Numbers of 16 bits above 0 are integers above 0.

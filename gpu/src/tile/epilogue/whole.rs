@@ -1,7 +1,7 @@
 //! The epilogue of a warp's part that lies in C as a whole, and whose quads are aligned: few instructions, which is what a short product waits for.
 
 use super::exchange::{COLUMNS, Lane, Part, ROWS, meet, put_for_cluster, put_sums, sums_of, turns};
-use crate::cuda::math::relu;
+use crate::cuda::math::{fma, relu};
 use crate::cuda::memory::{Vec4, load, store, store_vec4};
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::sync_warp;
@@ -93,7 +93,7 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const A: bool>(
                 // SAFETY: as the caller vouches.
                 let sums = unsafe { sums_of::<N>(&part, chunk, blocks, Lane { row: lane.row + 4 * I as u32, ..lane }) };
                 unroll!(C in [0, 1, 2, 3] {
-                    quads[I % N][C] = sums[C] * task.factor + bias[C];
+                    quads[I % N][C] = fma(sums[C], task.factor, bias[C]);
                 });
                 if A {
                     let [low, high] = [F::unpack(residual[I % N] as u32), F::unpack((residual[I % N] >> 32) as u32)];

@@ -234,7 +234,7 @@ unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: b
             // SAFETY: as the kernel asks.
             let (residual, mask) = unsafe { (added_single(task, row, column), mask_of(task, row, column)) };
             unroll!(C in [0, 1, 2, 3] {
-                let sum = quad[C] * task.factor + bias[C] + residual[C];
+                let sum = fma(quad[C], task.factor, bias[C]) + residual[C];
                 let sum = if task.activation == activation::RELU { relu(sum) } else { sum };
                 quad[C] = if mask[C] > 0.0 { sum } else { 0.0 };
             });

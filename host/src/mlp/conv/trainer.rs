@@ -63,6 +63,7 @@ impl ConvTrainerBuilder {
         }
         if let Some(test) = &test {
             network.expect_fits(test)?;
+            test.expect_columns_of(&train)?;
         }
         let engine = match device.backend() {
             Backend::Cpu => cpu::open(&options, &train, &network)?,

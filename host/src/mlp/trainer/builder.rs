@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Position, Trainer};
+use super::{Position, Trainer, check_limit};
 use crate::mlp::checkpoint::Checkpoint;
 use crate::mlp::engines::Setup;
 use crate::mlp::options::{
@@ -77,7 +77,7 @@ impl TrainerBuilder {
     checkpoint_setters! {
         /// Continues from a checkpoint. Options that the caller did not set are the checkpoint's; of those that were set ([`options`](Self::options) sets all), only
         /// `epochs` (not with [`Schedule::Cosine`]), `early_stopping` and the options that affect only speed (`engine`, `stream`, `evaluate_batch`, `threads`) may differ
-        /// from it. The training set must be the checkpoint's. With the same engine on the same kind of device the result has the bits of a training that was never stopped.
+        /// from it, `epochs` to no fewer than have begun. The training set must be the checkpoint's. With the same engine on the same kind of device the result has the bits of a training that was never stopped.
         resume,
 
         /// A file to which the state is written at the end of every run, including one that diverges, and during it.
@@ -111,6 +111,7 @@ impl TrainerBuilder {
         options.check()?;
         if let Some(crate::Checkpoint(state)) = resume {
             state.check_options(options, &options.sizes(train.n_inputs(), train.n_classes()))?;
+            check_limit(options.epochs, state.epochs.len(), state.step)?;
         }
         keep.check()?;
         train.expect_loss(options.loss)?;
@@ -206,10 +207,6 @@ impl TrainerBuilder {
         let position = match resume {
             Some(crate::Checkpoint(state)) => {
                 state.check_data(&train, data_checksum)?;
-                if (options.epochs as usize) < state.epochs.len() {
-                    let allowed = format!("at least {}, the epochs done", state.epochs.len());
-                    return Err(Error::option("epochs", options.epochs, allowed));
-                }
                 engine.set_state(&state.state)?;
                 Position {
                     epochs: state.epochs,

@@ -29,6 +29,16 @@ struct Position {
     data_checksum: u64,
 }
 
+/// Checks that a training has not begun more than `epochs`: so many are `done`, and one more has begun if `step` is not its first.
+fn check_limit(epochs: u32, done: usize, step: u32) -> Result<()> {
+    let begun = done as u64 + u64::from(step > 0);
+    if u64::from(epochs) < begun.max(1) {
+        let which = if begun == 0 { "" } else { ", the epochs that have begun" };
+        return Err(Error::option("epochs", epochs, format!("at least {}{which}", begun.max(1))));
+    }
+    Ok(())
+}
+
 /// A network in training.
 ///
 /// ```
@@ -81,11 +91,9 @@ impl Trainer {
     /// Sets the total number of epochs, as [`Options::epochs`]; with a larger number, another call of `run` continues a finished training.
     ///
     /// # Errors
-    /// [`Error::Option`] for 0, and for another number with [`Schedule::Cosine`], which depends on the last epoch.
+    /// [`Error::Option`] for 0 and for fewer than have begun, and for another number with [`Schedule::Cosine`], which depends on the last epoch.
     pub fn set_limit(&mut self, epochs: u32) -> Result<()> {
-        if epochs == 0 {
-            return Err(Error::option("epochs", 0, "at least 1"));
-        }
+        check_limit(epochs, self.position.epochs.len(), self.position.step)?;
         if matches!(self.options.schedule, Schedule::Cosine { .. }) && epochs != self.options.epochs {
             return Err(Error::option("epochs", epochs, format!("{} with the schedule cosine", self.options.epochs)));
         }
