@@ -390,7 +390,7 @@ fn is_fused(name: &str) -> bool {
     train
         || azero
         || others.contains(&name)
-        || name.starts_with("tile_plain_")
+        || name.starts_with("tile_")
         || name.starts_with("mlp_epoch_")
         || name.starts_with("mlp_paper_matmul_") && !is_double(name)
 }
@@ -457,10 +457,6 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_epoch_train", 10),
     ("mlp_epoch_classify", 6),
     // Groups have no bias, whose barrier it is.
-    ("tile_wgmma_bf16_128_ab_group", 1),
-    ("tile_wgmma_bf16_64_single_ab_group", 1),
-    ("tile_wgmma_f16_128_ab_group", 1),
-    ("tile_wgmma_f16_64_single_ab_group", 1),
     ("tile_wgmma_", 2),
     ("tile_mma_", 3),
     ("tile_plain_", 2),
