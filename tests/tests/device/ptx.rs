@@ -456,7 +456,6 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_layers_update", 3),
     ("mlp_epoch_train", 10),
     ("mlp_epoch_classify", 6),
-    // Groups have no bias, whose barrier it is.
     ("tile_wgmma_", 2),
     ("tile_mma_", 3),
     ("tile_plain_", 2),
