@@ -21,11 +21,12 @@
 
 use super::quad::{add, load_quad, store_quad};
 use super::short::{MAX_PARTS, Parts, load_short, short_line, store_parts};
-use crate::cuda::memory::{self, Vec4};
+use crate::cuda::memory::Vec4;
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::follow;
 use crate::cuda::{DeviceArgs, kernel, math, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;
+use crate::unroll::unroll;
 
 /// Threads of a block.
 pub const BLOCK: u32 = 256;
@@ -48,9 +49,9 @@ pub const fn shape(n_pixels: u32, channels: u32) -> LaunchShape {
     LaunchShape::grid_2d(n_parts(n_pixels), channels.div_ceil(BLOCK_CHANNELS), BLOCK)
 }
 
-/// Launch shape of the kernels that finish: a warp for each channel.
+/// Launch shape of the kernels that finish: a block for each quad of channels.
 pub const fn finish_shape(channels: u32) -> LaunchShape {
-    LaunchShape::new(channels.div_ceil(LANES), BLOCK)
+    LaunchShape::new(channels / 4, BLOCK)
 }
 
 /// One norm in a step: what all kernels here take.
@@ -217,6 +218,37 @@ fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
     }
 }
 
+/// Sum of all threads' quads, in the order of a warp's tree and then of the warps, on every thread. All threads call it.
+#[inline(always)]
+#[track_caller]
+fn sum_of_block(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
+    let of_warp = own.map(warp::reduce_sum);
+    if thread::lane() == 0 {
+        scratch.set(thread::warp_index(), Vec4(of_warp.map(f32::to_bits)));
+    }
+    // All warps' sums must be there.
+    sync::sync_threads();
+    let mut sum = [0.0; 4];
+    for warp in 0..LANES {
+        sum = add(sum, scratch.get(warp).0.map(f32::from_bits));
+    }
+    sum
+}
+
+/// Calls `of` with this thread's parts out of `parts` and whether each is there; a part that is not has the number of the last one. Four at a time, so that their
+/// loads are on their way together.
+#[inline(always)]
+fn own_parts(parts: u32, mut of: impl FnMut(u32, bool)) {
+    let mut first = thread::thread_idx_x();
+    while first < parts {
+        unroll!(J in [0, 1, 2, 3] {
+            let part = first + J as u32 * BLOCK;
+            of(if part < parts { part } else { parts - 1 }, part < parts);
+        });
+        first += 4 * BLOCK;
+    }
+}
+
 /// Mean of each part, and the sum of squared distances from it.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
@@ -268,11 +300,11 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
 ///
 /// The running variance follows the batch's variance over n - 1.
 ///
-/// * Launch: [`finish_shape`], a warp a channel, 256 threads.
+/// * Launch: [`finish_shape`], a block four channels, 256 threads.
 /// * Reads: `parts`, `running`.
 /// * Writes: `moments`, `running`.
-/// * Shared: none.
-/// * Cost: 2 × ⌈parts / 32⌉ loads a lane.
+/// * Shared: 256 bytes: sums of the warps, twice.
+/// * Cost: 3 × ⌈parts / 256⌉ loads of four channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::Statistics::of`, `warpplay_cpu_ref::azero::training::batch_norm::Statistics::into_running`.
 /// * Source: Ioffe and Szegedy 2015, Algorithm 1; libtorch's running statistics.
 ///
@@ -281,11 +313,8 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
 #[kernel(shape = finish_shape(norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_finish(norm: Norm) {
     follow();
-    let channel = thread::block_idx_x() * LANES + thread::warp_index();
-    // A warp beyond the last channel computes the last one again and writes nothing: all lanes shuffle.
-    let writes = channel < norm.channels && thread::lane() == 0;
-    let channel = if channel < norm.channels { channel } else { norm.channels - 1 } as usize;
-    let channels = norm.channels as usize;
+    let (sums, distances) = (shared_array![Vec4; LANES as usize], shared_array![Vec4; LANES as usize]);
+    let (channel, channels) = (thread::block_idx_x() as usize * 4, norm.channels as usize);
     let training = norm.momentum >= 0.0;
     let parts = if training { n_parts(norm.n_pixels) } else { 0 };
     let count = norm.n_pixels as f32;
@@ -293,31 +322,45 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
         let left = norm.n_pixels - part * PART_ROWS;
         (if left < PART_ROWS { left } else { PART_ROWS }) as f32
     };
-    // SAFETY: parts and channel exist; the channel is this warp's.
+    // SAFETY: parts and channels exist; the quad is this block's, and one thread writes it.
     unsafe {
-        let mut sum = 0.0;
-        for part in thread::strided(thread::lane(), parts, thread::WARP) {
-            sum += memory::load(norm.parts.cast_const(), part as usize * channels + channel) * size(part);
-        }
-        let mean = warp::reduce_sum(sum) / count;
-        let mut squares = 0.0;
-        for part in thread::strided(thread::lane(), parts, thread::WARP) {
-            let distance = memory::load(norm.parts.cast_const(), part as usize * channels + channel) - mean;
-            let own = memory::load(norm.parts.cast_const(), (parts + part) as usize * channels + channel);
-            squares += own + size(part) * distance * distance;
-        }
-        let squares = warp::reduce_sum(squares);
-        if writes {
-            let running_mean = memory::load(norm.running.cast_const(), channel);
-            let running_variance = memory::load(norm.running.cast_const(), channels + channel);
-            let (mean, variance) = if training { (mean, squares / count) } else { (running_mean, running_variance) };
-            memory::store(norm.moments, channel, mean);
-            memory::store(norm.moments, channels + channel, 1.0 / math::sqrt(variance + norm.epsilon));
+        let load = |row: u32| load_quad(norm.parts, row as usize * channels + channel);
+        let mut sum = [0.0; 4];
+        own_parts(parts, |part, there| {
+            let mean = load(part);
+            if there {
+                sum = add(sum, mean.map(|mean| mean * size(part)));
+            }
+        });
+        let mean = sum_of_block(sum, sums).map(|sum| sum / count);
+        let mut squares = [0.0; 4];
+        own_parts(parts, |part, there| {
+            let (of_part, own) = (load(part), load(parts + part));
+            for j in 0..4 {
+                let distance = of_part[j] - mean[j];
+                squares[j] += if there { own[j] + size(part) * distance * distance } else { 0.0 };
+            }
+        });
+        let squares = sum_of_block(squares, distances);
+        if thread::thread_idx_x() == 0 {
+            let old = [load_quad(norm.running, channel), load_quad(norm.running, channels + channel)];
+            let (mut used, mut new) = (old, old);
+            for j in 0..4 {
+                if training {
+                    let variance = squares[j] / count;
+                    let unbiased = if count > 1.0 { squares[j] / (count - 1.0) } else { variance };
+                    let rest = 1.0 - norm.momentum;
+                    (used[0][j], used[1][j]) = (mean[j], variance);
+                    new[0][j] = rest * old[0][j] + norm.momentum * mean[j];
+                    new[1][j] = rest * old[1][j] + norm.momentum * unbiased;
+                }
+                used[1][j] = 1.0 / math::sqrt(used[1][j] + norm.epsilon);
+            }
+            store_quad(norm.moments, channel, used[0]);
+            store_quad(norm.moments, channels + channel, used[1]);
             if training {
-                let unbiased = if count > 1.0 { squares / (count - 1.0) } else { variance };
-                let rest = 1.0 - norm.momentum;
-                memory::store(norm.running, channel, rest * running_mean + norm.momentum * mean);
-                memory::store(norm.running, channels + channel, rest * running_variance + norm.momentum * unbiased);
+                store_quad(norm.running, channel, new[0]);
+                store_quad(norm.running, channels + channel, new[1]);
             }
         }
     }
@@ -407,11 +450,11 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
 
 /// Gradients of the norm's weight and bias from the parts' sums.
 ///
-/// * Launch: [`finish_shape`], a warp a channel, 256 threads.
+/// * Launch: [`finish_shape`], a block four channels, 256 threads.
 /// * Reads: `parts`.
 /// * Writes: `weight_gradient`, `bias_gradient`.
-/// * Shared: none.
-/// * Cost: 2 × ⌈parts / 32⌉ loads a lane.
+/// * Shared: 256 bytes: sums of the warps, twice.
+/// * Cost: 2 × ⌈parts / 256⌉ loads of four channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::backward`.
 /// * Source: Ioffe and Szegedy 2015, section 3 (gradients).
 ///
@@ -420,22 +463,23 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
 #[kernel(shape = finish_shape(norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
     follow();
-    let channel = thread::block_idx_x() * LANES + thread::warp_index();
-    // As in the forward finish.
-    let writes = channel < norm.channels && thread::lane() == 0;
-    let channel = if channel < norm.channels { channel } else { norm.channels - 1 } as usize;
-    let (channels, parts) = (norm.channels as usize, n_parts(norm.n_pixels));
-    let (mut sum, mut product) = (0.0, 0.0);
-    // SAFETY: parts and channel exist; the channel is this warp's.
+    let (sums, products) = (shared_array![Vec4; LANES as usize], shared_array![Vec4; LANES as usize]);
+    let (channel, channels) = (thread::block_idx_x() as usize * 4, norm.channels as usize);
+    let parts = n_parts(norm.n_pixels);
+    let (mut sum, mut product) = ([0.0; 4], [0.0; 4]);
+    // SAFETY: parts and channels exist; the quad is this block's, and one thread writes it.
     unsafe {
-        for part in thread::strided(thread::lane(), parts, thread::WARP) {
-            sum += memory::load(norm.parts.cast_const(), part as usize * channels + channel);
-            product += memory::load(norm.parts.cast_const(), (parts + part) as usize * channels + channel);
-        }
-        let (sum, product) = (warp::reduce_sum(sum), warp::reduce_sum(product));
-        if writes {
-            memory::store(norm.bias_gradient, channel, sum);
-            memory::store(norm.weight_gradient, channel, product);
+        own_parts(parts, |part, there| {
+            let [of_sum, of_product] =
+                [part, parts + part].map(|row| load_quad(norm.parts, row as usize * channels + channel));
+            if there {
+                (sum, product) = (add(sum, of_sum), add(product, of_product));
+            }
+        });
+        let (sum, product) = (sum_of_block(sum, sums), sum_of_block(product, products));
+        if thread::thread_idx_x() == 0 {
+            store_quad(norm.bias_gradient, channel, sum);
+            store_quad(norm.weight_gradient, channel, product);
         }
     }
 }

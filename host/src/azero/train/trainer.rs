@@ -164,7 +164,7 @@ impl TrainerBuilder {
 /// Memory of a training.
 fn memory(on: (&Device, Engine), network: &Network, samples: &Samples, options: &Options) -> Result<Memory> {
     let shape = network.shape();
-    // The engine's pattern of the network, and the state before an epoch: parameters and two moments.
+    // The engine's pattern of the network, and a state on its way from or to a checkpoint: parameters and two moments.
     let networks = 4 * 4 * n_values(shape);
     Ok(dispatch::memory(on, shape, samples, options)?.on_host("networks", networks))
 }
@@ -379,7 +379,8 @@ impl Trainer {
         let order: Vec<u32> = shuffled.into_iter().map(|at| self.train[at as usize]).collect();
         let left = self.options.steps.map_or(u64::MAX, |most| most - self.done.updates);
         let end = u64::from(steps).min(u64::from(self.done.step).saturating_add(left)) as u32;
-        let kept = (self.engine.state()?, self.done.clone());
+        self.engine.keep()?;
+        let kept = self.done.clone();
         let mut goes_on = true;
         while goes_on && self.done.step < end {
             let at_once = dispatch::steps_at_once(self.chosen);
@@ -391,8 +392,8 @@ impl Trainer {
             for report in reports {
                 let step = self.done.step + 1;
                 if !report.is_finite() {
-                    self.engine.set_state(&kept.0)?;
-                    self.done = kept.1;
+                    self.engine.restore()?;
+                    self.done = kept;
                     return Err(Error::Diverged { epoch: number + 1, step, steps });
                 }
                 self.done.step = step;
@@ -413,11 +414,11 @@ impl Trainer {
         // The last update may have gone wrong, which no loss of the epoch shows.
         let sound = match &validation {
             Some(losses) => (losses.policy_loss + losses.value_loss).is_finite(),
-            None => check_finite(&self.engine.state()?.network).is_ok(),
+            None => self.engine.is_finite()?,
         };
         if !sound {
-            self.engine.set_state(&kept.0)?;
-            self.done = kept.1;
+            self.engine.restore()?;
+            self.done = kept;
             return Err(Error::Diverged { epoch: number + 1, step: end, steps });
         }
         let sums = std::mem::take(&mut self.done.sums);

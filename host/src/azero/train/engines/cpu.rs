@@ -13,14 +13,14 @@ use crate::azero::train::{Options, Samples};
 use crate::azero::{Network, NetworkShape};
 use crate::{Error, Memory, Result};
 
-/// Memory that it takes, without the positions, which are not copied: parameters with Adam's moments and gradients, and an estimate of the activations of a batch.
+/// Memory that it takes, without the positions, which are not copied: parameters with Adam's moments and gradients, those of the epoch's begin, and an estimate of the activations of a batch.
 pub(in crate::azero::train) fn memory(shape: NetworkShape, batch: u32) -> Memory {
     let (batch, actions) = (u64::from(batch), u64::from(shape.actions));
     // Of each convolution its output and the norm's, forward and back.
     let layers = 4 * (1 + 2 * u64::from(shape.depth)) * shape.n_block() as u64 * 4;
     let position = 4 * shape.n_observation() as u64 + 5 * actions + 4;
     Memory::default()
-        .on_device("parameters", 4 * 4 * n_values(shape))
+        .on_device("parameters", 4 * 7 * n_values(shape))
         .on_device("layers", batch * layers)
         .on_device("batch", batch * position)
 }
@@ -45,8 +45,10 @@ pub(in crate::azero::train) fn open(setup: Setup) -> Result<Box<dyn Train>> {
         options,
         samples,
         like: state.network.clone(),
+        kept: None,
     };
     engine.set_state(&state)?;
+    engine.keep()?;
     Ok(Box::new(engine))
 }
 
@@ -57,6 +59,8 @@ struct PlainEngine {
     samples: Arc<Samples>,
     /// Shape and meaning of the network.
     like: Network,
+    /// Parameters and moments that were kept.
+    kept: Option<[reference::Network<f32>; 3]>,
 }
 
 fn shape_of(shape: NetworkShape) -> reference::Shape {
@@ -202,5 +206,23 @@ impl Train for PlainEngine {
         self.training.first = to_reference(&state.first);
         self.training.second = to_reference(&state.second);
         Ok(())
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        let Training { network, first, second, .. } = &self.training;
+        self.kept = Some([network.clone(), first.clone(), second.clone()]);
+        Ok(())
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        if let Some([network, first, second]) = self.kept.clone() {
+            (self.training.network, self.training.first, self.training.second) = (network, first, second);
+        }
+        Ok(())
+    }
+
+    fn is_finite(&mut self) -> Result<bool> {
+        let mut values = self.training.network.tensors.iter().flat_map(|tensor| &tensor.values);
+        Ok(values.all(|value| value.is_finite()))
     }
 }

@@ -31,6 +31,15 @@ pub(in crate::azero::train) trait Train: Send {
     /// The present state.
     fn state(&mut self) -> Result<Numbers>;
 
-    /// Restores a state.
+    /// Sets a state.
     fn set_state(&mut self, state: &Numbers) -> Result<()>;
+
+    /// Keeps a copy of the present state where it is.
+    fn keep(&mut self) -> Result<()>;
+
+    /// Returns to the state that was kept last, or opened with.
+    fn restore(&mut self) -> Result<()>;
+
+    /// Whether all parameters and running statistics are finite numbers.
+    fn is_finite(&mut self) -> Result<bool>;
 }

@@ -92,6 +92,8 @@ pub(super) struct Arrays {
     pub first: Buffer<f32>,
     pub second: Buffer<f32>,
     pub running: Buffer<f32>,
+    /// Copies of parameters, both moments and running statistics, as an epoch began.
+    pub kept: [Buffer<f32>; 4],
     pub moments: Buffer<f32>,
     activations: Activations,
     /// Operands in parts of bfloat16, if the plan's convolutions have such.
@@ -135,7 +137,7 @@ impl Arrays {
         let steps = STEPS_AT_ONCE * (size_of::<StepReport>() + size_of::<Rate>()) + 4 * (order + 1);
         Memory::default()
             .on_device("positions", SampleArrays::bytes(samples))
-            .on_device("parameters", 4 * (4 * u64::from(plan.n_values) + 2 * u64::from(plan.n_running)))
+            .on_device("parameters", 4 * (7 * u64::from(plan.n_values) + 3 * u64::from(plan.n_running)))
             .on_device("layers", 4 * (pixels * board + batch * vectors) + short)
             .on_device("partial sums", 4 * (sums + batch * OUTCOME as u64))
             .on_device("steps", steps as u64)
@@ -174,6 +176,12 @@ impl Arrays {
             first: stream.alloc(n_values)?,
             second: stream.alloc(n_values)?,
             running: stream.alloc(plan.n_running as usize)?,
+            kept: [
+                stream.alloc(n_values)?,
+                stream.alloc(n_values)?,
+                stream.alloc(n_values)?,
+                stream.alloc(plan.n_running as usize)?,
+            ],
             moments: stream.alloc(plan.n_running as usize)?,
             activations,
             short: plan.parts.map(|parts| Short::new(stream, &plan, parts)).transpose()?,

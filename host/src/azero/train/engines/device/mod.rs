@@ -46,6 +46,7 @@ pub(in crate::azero::train) fn open(device: &Device, setup: Setup) -> Result<Box
     let mut engine =
         DeviceEngine { graph: None, arrays, kernels, stream, options, samples, like: state.network.clone() };
     engine.set_state(&state)?;
+    engine.keep()?;
     Ok(Box::new(engine))
 }
 
@@ -159,6 +160,31 @@ impl Train for DeviceEngine {
         stream.write(&mut arrays.running, 0, &running)?;
         stream.write(&mut arrays.first, 0, &arrays.plan.to_device(&state.first).0)?;
         stream.write(&mut arrays.second, 0, &arrays.plan.to_device(&state.second).0)
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        let Arrays { parameters, first, second, running, kept, .. } = &mut self.arrays;
+        for (kept, from) in kept.iter_mut().zip([&*parameters, &*first, &*second, &*running]) {
+            self.stream.copy(kept, 0, from, 0, from.len())?;
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self) -> Result<()> {
+        let Arrays { parameters, first, second, running, kept, .. } = &mut self.arrays;
+        for (kept, to) in kept.iter().zip([parameters, first, second, running]) {
+            self.stream.copy(to, 0, kept, 0, kept.len())?;
+        }
+        Ok(())
+    }
+
+    fn is_finite(&mut self) -> Result<bool> {
+        for buffer in [&self.arrays.parameters, &self.arrays.running] {
+            if self.stream.read(buffer)?.iter().any(|value| !value.is_finite()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
