@@ -16,11 +16,11 @@ pub struct Layer {
     pub board: (usize, usize),
     /// 3 or 1.
     pub side: usize,
-    /// What its products read.
+    /// What its products read and leave.
     pub operands: Operands,
 }
 
-/// Numbers that products read: of inputs, weights and gradients of outputs. Sums are never rounded.
+/// Numbers that products read, of inputs, weights and gradients of outputs, and those they leave: outputs, and gradients of inputs. Sums of products are rounded once they are complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Operands {
     /// As they are.
@@ -31,7 +31,15 @@ pub enum Operands {
 }
 
 impl Operands {
-    fn of<T: Real>(self, values: &[T]) -> Cow<'_, [T]> {
+    /// Rounds numbers in place.
+    pub(super) fn round<T: Real>(self, values: &mut [T]) {
+        if let Cow::Owned(rounded) = self.of(values) {
+            values.copy_from_slice(&rounded);
+        }
+    }
+
+    /// The numbers, rounded.
+    pub(super) fn of<T: Real>(self, values: &[T]) -> Cow<'_, [T]> {
         match self {
             Self::Exact => Cow::Borrowed(values),
             Self::Bfloat16 => values.iter().map(|value| T::rounded(bfloat16(value.widened()).into())).collect(),

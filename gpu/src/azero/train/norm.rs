@@ -59,11 +59,17 @@ pub const fn finish_shape(channels: u32) -> LaunchShape {
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[require(n_pixels >= 1 && channels >= 4 && channels.is_multiple_of(4))]
 #[require(!output.is_none() || !output_short.is_none())]
+#[require(input.is_none() != input_short.is_none() && (residual.is_none() || residual_short.is_none()))]
 #[require((1..=MAX_PARTS).contains(&short_parts) && (short_parts == 1 || short_pixels >= n_pixels))]
 pub struct Norm {
-    /// Values before the norm, `[n_pixels, channels]`.
+    /// Values before the norm, `[n_pixels, channels]`; null where they are `input_short`.
     #[len(n_pixels * channels)]
+    #[nullable]
     pub input: *const f32,
+    /// The same in bfloat16, `[n_pixels, short_line(channels)]`.
+    #[len(n_pixels * short_line(channels))]
+    #[nullable]
+    pub input_short: *const u16,
     /// Values after norm, residual and ReLU, of the same shape. Written by apply where it is there, read by the backward kernels where `output_short` is not.
     #[len(n_pixels * channels)]
     #[nullable]
@@ -72,6 +78,10 @@ pub struct Norm {
     #[len(n_pixels * channels)]
     #[nullable]
     pub residual: *const f32,
+    /// The same in bfloat16, `[n_pixels, short_line(channels)]`; null without.
+    #[len(n_pixels * short_line(channels))]
+    #[nullable]
+    pub residual_short: *const u16,
     /// Factor and term, `[channels]` each.
     #[len(channels)]
     pub weight: *const f32,
@@ -87,10 +97,14 @@ pub struct Norm {
     /// `[2, n_parts, channels]`.
     #[len(2 * n_parts(n_pixels) * channels)]
     pub parts: *mut f32,
-    /// Gradient of `output`; apply leaves there what passes the ReLU, where `keep` is 1. Null for the forward kernels.
+    /// Gradient of `output`; null for the forward kernels, and where it is `output_gradient_short`.
     #[len(n_pixels * channels)]
     #[nullable]
     pub output_gradient: *mut f32,
+    /// The same in bfloat16, `[n_pixels, short_line(channels)]`, read where `output_gradient` is not there.
+    #[len(n_pixels * short_line(channels))]
+    #[nullable]
+    pub output_gradient_short: *mut u16,
     /// Gradient of `input`, written where it is there.
     #[len(n_pixels * channels)]
     #[nullable]
@@ -117,7 +131,7 @@ pub struct Norm {
     pub momentum: f32,
     /// Added to the variance.
     pub epsilon: f32,
-    /// 1 where `output_gradient` is to hold what passes the ReLU.
+    /// 1 where `output_gradient_short`, or `output_gradient` without it, is to hold what passes the ReLU.
     pub keep: u32,
     /// Parts of what is written in bfloat16.
     pub short_parts: u32,
@@ -127,7 +141,7 @@ pub struct Norm {
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Norm>() == 144);
+const _: () = assert!(size_of::<Norm>() == 168);
 
 /// What a thread works on: its first pixel, the one after its part's last, its quad's first channel, and whether there is one. A thread without a quad has no
 /// pixels and the first channel, so that it goes the way of the others and tests `active` once, at the end: tested on both sides of a barrier, it would
@@ -178,19 +192,28 @@ impl Norm {
     }
 }
 
+/// Four neighbouring values: of single precision, or of bfloat16 where there are none of the first.
+#[inline(always)]
+#[track_caller]
+unsafe fn load_either([single, short]: [usize; 2], values: *const f32, shorts: *const u16) -> [f32; 4] {
+    // SAFETY: the caller's, of the array that is there.
+    unsafe { if values.is_null() { load_short(shorts, short) } else { load_quad(values, single) } }
+}
+
 /// A pixel's gradient behind the ReLU, and its normalised value.
 #[inline(always)]
 #[track_caller]
 unsafe fn passed(norm: &Norm, [pixel, channel]: [u32; 2], mean: [f32; 4], inverse: [f32; 4]) -> ([f32; 4], [f32; 4]) {
-    let at = norm.at(pixel, channel);
+    let at = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
     // SAFETY: the caller's pixel and channel exist.
     let (input, output, gradient) = unsafe {
         let output = if norm.output_short.is_null() {
-            load_quad(norm.output.cast_const(), at)
+            load_quad(norm.output.cast_const(), at[0])
         } else {
-            load_short(norm.output_short.cast_const(), norm.short_at(pixel, channel))
+            load_short(norm.output_short.cast_const(), at[1])
         };
-        (load_quad(norm.input, at), output, load_quad(norm.output_gradient, at))
+        let gradient = load_either(at, norm.output_gradient, norm.output_gradient_short);
+        (load_either(at, norm.input, norm.input_short), output, gradient)
     };
     let (mut passed, mut normal) = ([0.0; 4], [0.0; 4]);
     for j in 0..4 {
@@ -252,7 +275,7 @@ fn own_parts(parts: u32, mut of: impl FnMut(u32, bool)) {
 /// Mean of each part, and the sum of squared distances from it.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
-/// * Reads: `input`.
+/// * Reads: `input` or `input_short`.
 /// * Writes: `parts`.
 /// * Shared: 8,192 bytes: four channels of each thread, twice.
 /// * Cost: 8 pixels × 4 channels a thread.
@@ -274,7 +297,8 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
         for i in 0..OWN {
             let pixel = first + i as u32 * LANES;
             if pixel < end {
-                values[i] = load_quad(norm.input, norm.at(pixel, channel));
+                let at = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
+                values[i] = load_either(at, norm.input, norm.input_short);
                 sum = add(sum, values[i]);
             }
         }
@@ -369,7 +393,7 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 /// Norm, residual sum and ReLU: `relu((x - mean) · inverse · weight + bias [+ residual])`.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
-/// * Reads: `input`, `moments`, `weight`, `bias`, `residual`.
+/// * Reads: `input`, `moments`, `weight`, `bias`, `residual`, or those in bfloat16.
 /// * Writes: `output`, `output_short`, those that are there.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.
@@ -391,9 +415,13 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
         let (weight, bias) = (load_quad(norm.weight, channel as usize), load_quad(norm.bias, channel as usize));
         for pixel in thread::strided(first, end, LANES) {
-            let at = norm.at(pixel, channel);
-            let input = load_quad(norm.input, at);
-            let residual = if norm.residual.is_null() { [0.0; 4] } else { load_quad(norm.residual, at) };
+            let at = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
+            let input = load_either(at, norm.input, norm.input_short);
+            let has_residual = !norm.residual.is_null() || !norm.residual_short.is_null();
+            let residual = match has_residual {
+                true => load_either(at, norm.residual, norm.residual_short),
+                false => [0.0; 4],
+            };
             let mut output = [0.0; 4];
             for j in 0..4 {
                 let value = (input[j] - mean[j]) * inverse[j] * weight[j] + bias[j] + residual[j];
@@ -401,10 +429,10 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
                 output[j] = if value <= 0.0 { 0.0 } else { value };
             }
             if !norm.output.is_null() {
-                store_quad(norm.output, at, output);
+                store_quad(norm.output, at[0], output);
             }
             if !norm.output_short.is_null() {
-                store_parts(norm.output_short, norm.short_at(pixel, channel), norm.short_parts(), output);
+                store_parts(norm.output_short, at[1], norm.short_parts(), output);
             }
         }
     }
@@ -413,7 +441,7 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
 /// Sums of each part: of the gradient behind the ReLU, and of it times the normalised value.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
-/// * Reads: `input`, `output`, `output_gradient`, `moments`.
+/// * Reads: `input`, `output`, `output_gradient`, or those in bfloat16; `moments`.
 /// * Writes: `parts`.
 /// * Shared: 8,192 bytes: four channels of each thread, twice.
 /// * Cost: 8 pixels × 4 channels a thread.
@@ -487,8 +515,8 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 /// Gradient of the input: `weight · inverse · (g - mean of g - normalised · mean of g · normalised)`, with `g` what passes the ReLU.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
-/// * Reads: `input`, `output_short` or `output`, `output_gradient`, `moments`, `weight`, `weight_gradient`, `bias_gradient`.
-/// * Writes: `input_gradient`, `input_gradient_short`, those that are there; `output_gradient`, where `keep` is 1.
+/// * Reads: `input`, `output`, `output_gradient`, or those in bfloat16; `moments`, `weight`, `weight_gradient`, `bias_gradient`.
+/// * Writes: `input_gradient`, `input_gradient_short`, those that are there; `output_gradient` or `output_gradient_short`, where `keep` is 1.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::backward`.
@@ -512,7 +540,7 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
         let sum = load_quad(norm.bias_gradient, channel as usize).map(|sum| sum / count);
         let product = load_quad(norm.weight_gradient, channel as usize).map(|sum| sum / count);
         for pixel in thread::strided(first, end, LANES) {
-            let at = norm.at(pixel, channel);
+            let [at, short_at] = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
             let (gradient, normal) = passed(&norm, [pixel, channel], mean, inverse);
             let mut input = [0.0; 4];
             for j in 0..4 {
@@ -522,10 +550,14 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
                 store_quad(norm.input_gradient, at, input);
             }
             if !norm.input_gradient_short.is_null() {
-                store_parts(norm.input_gradient_short, norm.short_at(pixel, channel), norm.short_parts(), input);
+                store_parts(norm.input_gradient_short, short_at, norm.short_parts(), input);
             }
             if norm.keep != 0 {
-                store_quad(norm.output_gradient, at, gradient);
+                if norm.output_gradient_short.is_null() {
+                    store_quad(norm.output_gradient, at, gradient);
+                } else {
+                    store_parts(norm.output_gradient_short, short_at, Parts::ONE, gradient);
+                }
             }
         }
     }

@@ -4,6 +4,7 @@ use warpplay_gpu::azero::train::loss::{LossArgs, OUTCOME};
 use warpplay_gpu::azero::train::norm::{self, NormArgs};
 use warpplay_gpu::azero::train::product::{LARGE, ProductArgs};
 use warpplay_gpu::azero::train::samples::{BatchArgs, SamplesArgs, Visit};
+use warpplay_gpu::azero::train::short::short_line;
 use warpplay_gpu::azero::train::update::{self, AdamArgs, FinishArgs, Rate, StepReport};
 use warpplay_gpu::azero::train::{self, line_length};
 use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
@@ -60,9 +61,11 @@ impl SampleArrays {
 struct Activations {
     /// Without those of `short`.
     observations: Buffer<f32>,
-    /// Of each block, `[pixels, channels]`: before its norm, and after its ReLU, of those whose output somebody [reads](Plan::keeps_output) so.
+    /// Of each block, `[pixels, channels]`: [before](Plan::keeps_before) its norm, and after its ReLU, where somebody [reads](Plan::keeps_output) them so.
     before: Vec<Buffer<f32>>,
     after: Vec<Buffer<f32>>,
+    /// Where the plan [is short](Plan::is_short), `[pixels, short_line(channels)]`: of the other blocks, before the norm.
+    before_short: Vec<Buffer<u16>>,
     hidden: Buffer<f32>,
     value: Buffer<f32>,
     logits: Buffer<f32>,
@@ -74,6 +77,8 @@ struct Activations {
     by_before: Buffer<f32>,
     /// By outputs of blocks, numbered as [`HEAD`], [`OUTPUT`], [`MIDDLE`].
     by: [Buffer<f32>; 3],
+    /// Where the plan is short, those of the last two by which no head is.
+    by_short: [Buffer<u16>; 2],
 }
 
 /// Gradient by a head's planes.
@@ -121,15 +126,21 @@ impl Arrays {
         let (batch, line) = (u64::from(plan.batch), |channels: u32| u64::from(line_length(channels)));
         let pixels = batch * plan.shape.cells() as u64;
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
-        let blocks: u64 = plan.norms.iter().map(|norm| line(norm.channels)).sum();
-        let kept = (0..plan.n_blocks()).filter(|&block| plan.keeps_output(block));
-        let kept: u64 = kept.map(|block| line(plan.norms[block].channels)).sum();
+        let held = |is_held: fn(&Plan, usize) -> bool| -> u64 {
+            let blocks = (0..plan.n_blocks()).filter(|&block| is_held(plan, block));
+            blocks.map(|block| line(plan.norms[block].channels)).sum()
+        };
+        let blocks = held(Plan::keeps_before) + held(Plan::keeps_output);
+        let (middle, halves) = match plan.is_short() {
+            true => (0, (plan.last() as u64 + 3) * u64::from(short_line(width))),
+            false => (line(width), 0),
+        };
         let head = line(value_filters.max(policy_filters));
         let (single, short) = match plan.parts.is_some() {
             true => (head, Short::bytes(plan)),
             false => (line(planes) + u64::from(most), 0),
         };
-        let board = single + blocks + kept + head + 2 * line(width);
+        let board = single + blocks + head + line(width) + middle;
         let vectors = 2 * (line(value_hidden) + line(1) + line(actions));
         let norm_parts = 2 * u64::from(norm::n_parts(pixels as u32)) * u64::from(most);
         let sums = norm_parts + plan.n_part_values as u64 + u64::from(update::n_partial(plan.n_values));
@@ -138,7 +149,7 @@ impl Arrays {
         Memory::default()
             .on_device("positions", SampleArrays::bytes(samples))
             .on_device("parameters", 4 * (7 * u64::from(plan.n_values) + 3 * u64::from(plan.n_running)))
-            .on_device("layers", 4 * (pixels * board + batch * vectors) + short)
+            .on_device("layers", 4 * (pixels * board + batch * vectors) + 2 * pixels * halves + short)
             .on_device("partial sums", 4 * (sums + batch * OUTCOME as u64))
             .on_device("steps", steps as u64)
     }
@@ -148,10 +159,13 @@ impl Arrays {
         let batch = plan.batch as usize;
         let pixels = batch * plan.shape.cells();
         let lines = |n: usize, channels: u32| stream.alloc::<f32>(n * line_length(channels) as usize);
-        let before = plan.norms.iter().map(|norm| lines(pixels, norm.channels)).collect::<Result<_>>()?;
-        let kept = |block| if plan.keeps_output(block) { pixels } else { 0 };
-        let after = plan.norms.iter().enumerate().map(|(block, norm)| lines(kept(block), norm.channels));
-        let after = after.collect::<Result<_>>()?;
+        let held = |is_held: fn(&Plan, usize) -> bool| -> Result<Vec<_>> {
+            let norms = plan.norms.iter().enumerate();
+            norms.map(|(block, norm)| lines(if is_held(&plan, block) { pixels } else { 0 }, norm.channels)).collect()
+        };
+        let (before, after) = (held(Plan::keeps_before)?, held(Plan::keeps_output)?);
+        let (middle, halves) = if plan.is_short() { (0, pixels) } else { (pixels, 0) };
+        let short = || stream.alloc(halves * short_line(plan.shape.width) as usize);
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
         let head = plan.shape.value_filters.max(plan.shape.policy_filters);
         let (observations, by_before) = if plan.parts.is_some() { (0, head) } else { (plan.shape.planes, most) };
@@ -159,6 +173,7 @@ impl Arrays {
             observations: lines(pixels, observations)?,
             before,
             after,
+            before_short: (0..=plan.last()).map(|_| short()).collect::<Result<_>>()?,
             hidden: lines(batch, plan.shape.value_hidden)?,
             value: lines(batch, 1)?,
             logits: lines(batch, plan.shape.actions)?,
@@ -166,7 +181,8 @@ impl Arrays {
             by_value: lines(batch, 1)?,
             by_hidden: lines(batch, plan.shape.value_hidden)?,
             by_before: lines(pixels, by_before)?,
-            by: [lines(pixels, head)?, lines(pixels, plan.shape.width)?, lines(pixels, plan.shape.width)?],
+            by: [lines(pixels, head)?, lines(pixels, plan.shape.width)?, lines(middle, plan.shape.width)?],
+            by_short: [short()?, short()?],
         };
         let n_values = plan.n_values as usize;
         Ok(Self {
@@ -296,14 +312,18 @@ impl Kernels {
         }
         self.filters(stream, arrays)?;
         let n_blocks = arrays.plan.n_blocks();
-        let last = n_blocks - 3;
+        let last = arrays.plan.last();
         for block in 0..n_blocks {
             let plan = arrays.plan.products[block];
-            let Activations { observations, before, after, .. } = &mut arrays.activations;
+            let Activations { observations, before, before_short, after, .. } = &mut arrays.activations;
             match (&self.tiles, &arrays.short) {
                 (Some(tiles), Some(short)) if plan.tile_columns.is_some() => {
+                    let (c, c_short) = match arrays.plan.is_short() {
+                        true => (InOut::none(), before_short[block].view_mut()),
+                        false => (before[block].view_mut(), InOut::none()),
+                    };
                     let bias = from(&arrays.parameters, plan.bias);
-                    let beside = Beside { bias, residual: In::none(), c: before[block].view_mut() };
+                    let beside = Beside { bias, c, c_short, ..Beside::none() };
                     tiles.outputs(stream, (&arrays.plan, short), block, n, beside)?;
                 }
                 _ => {
@@ -354,7 +374,7 @@ impl Kernels {
     }
 
     fn backward(&self, stream: &Stream, arrays: &mut Arrays, n: u32, few: Option<&FilterGradients>) -> Result<()> {
-        let last = arrays.plan.n_blocks() - 3;
+        let last = arrays.plan.last();
         let [value_1, value_2, policy] = linear(&arrays.plan);
         let Arrays { parameters, gradients, parts, activations, .. } = &mut *arrays;
         let Activations { after, hidden, by_value, by_hidden, by, .. } = activations;
@@ -423,7 +443,7 @@ impl Kernels {
             stream.run_unchecked(&self.set.azero_train_norm_back_finish, (norm.args(arrays),))?;
             stream.run_unchecked(&self.set.azero_train_norm_back_apply, (norm.args(arrays),))?;
         }
-        let last = arrays.plan.n_blocks() - 3;
+        let last = arrays.plan.last();
         let Arrays { plan, parameters, gradients, parts, activations, short, .. } = arrays;
         if let (Some(tiles), Some(short), Some(columns)) = (&self.tiles, &*short, plan.products[block].tile_columns) {
             let conv = plan.products[block];
@@ -433,7 +453,7 @@ impl Kernels {
             let arguments = (&*parts, weights, n_parts, conv.n_inputs, conv.n_outputs, columns);
             // SAFETY: the parts were made above; the weights are those of the plan, which begin at a multiple of 4.
             unsafe { stream.run_unchecked(&self.set.azero_train_sum_filters, arguments)? };
-            return tile_inputs(stream, tiles, (plan, short), &back, &mut activations.by);
+            return tile_inputs(stream, tiles, (plan, short), &back, activations);
         }
         let (plan, Activations { observations, after, by_before, by, .. }) = (plan.products[block], activations);
         let of = match block {
@@ -454,17 +474,33 @@ fn tile_inputs(
     tiles: &Tiles,
     on: (&Plan, &Short),
     back: &Back,
-    by: &mut [Buffer<f32>; 3],
+    activations: &mut Activations,
 ) -> Result<()> {
     let Some((result, add)) = back.inputs else { return Ok(()) };
-    let [_, output, middle] = by;
-    let (result, other) = if result == OUTPUT { (output, middle) } else { (middle, output) };
-    if !add {
-        let beside = Beside { bias: In::none(), residual: In::none(), c: result.view_mut() };
-        return tiles.inputs(stream, on, back.block, back.n, beside);
+    let ([_, output, middle], [output_short, middle_short]) = (&mut activations.by, &mut activations.by_short);
+    let run = |beside: Beside<'_>| tiles.inputs(stream, on, back.block, back.n, beside);
+    let (pair, pair_short) = match result {
+        OUTPUT => ([output, middle], [output_short, middle_short]),
+        _ => ([middle, output], [middle_short, output_short]),
+    };
+    match on.0.is_short() {
+        true => {
+            put(pair_short, add, |residual_short, c_short| run(Beside { residual_short, c_short, ..Beside::none() }))
+        }
+        false => put(pair, add, |residual, c| run(Beside { residual, c, ..Beside::none() })),
     }
-    let beside = Beside { bias: In::none(), residual: result.view(), c: other.view_mut() };
-    tiles.inputs(stream, on, back.block, back.n, beside)?;
+}
+
+/// Calls `run` with what is to be added and where the sum goes: into the first, or, added to the first, into the second, which takes its place.
+fn put<T>(
+    [result, other]: [&mut Buffer<T>; 2],
+    add: bool,
+    run: impl FnOnce(In<'_, T>, InOut<'_, T>) -> Result<()>,
+) -> Result<()> {
+    if !add {
+        return run(In::none(), result.view_mut());
+    }
+    run(result.view(), other.view_mut())?;
     std::mem::swap(result, other);
     Ok(())
 }
@@ -627,31 +663,52 @@ impl NormOf {
     fn args(self, arrays: &mut Arrays) -> NormArgs<'_> {
         let NormPlan { channels, weight, bias, running, .. } = arrays.plan.norms[self.block];
         let in_tiles = arrays.plan.products[self.block].tile_columns.is_some();
-        let (output_short, by_before_short) = match &mut arrays.short {
+        let is_short = in_tiles && arrays.plan.is_short();
+        let (mut residual_short, mut output_short, mut by_before_short) = (In::none(), InOut::none(), InOut::none());
+        if let (Some(short), true) = (&mut arrays.short, in_tiles) {
             // The heads read the last of the torso as it is.
-            Some(short) if in_tiles => (short.after.get_mut(self.block), Some(&mut short.by_before)),
-            _ => (None, None),
-        };
-        let Activations { before, after, by_before, by, .. } = &mut arrays.activations;
+            let n_after = short.after.len();
+            let (earlier, after) = short.after.split_at_mut(self.block.min(n_after));
+            output_short = after.first_mut().map_or(InOut::none(), Buffer::view_mut);
+            by_before_short = short.by_before.view_mut();
+            if let (Some(block), true) = (self.residual, is_short) {
+                residual_short = earlier[block].view();
+            }
+        }
+        let last = arrays.plan.last();
+        let Activations { before, before_short, after, by_before, by, by_short, .. } = &mut arrays.activations;
         let (earlier, after) = after.split_at_mut(self.block);
         // The gradients of factor and term are neighbours, as they are themselves.
         let (_, gradients) = arrays.gradients.view_mut().split_at(weight as usize);
         let (weight_gradient, bias_gradient) = gradients.split_at((bias - weight) as usize);
         NormArgs {
-            input: before[self.block].view(),
+            input: if is_short { In::none() } else { before[self.block].view() },
+            input_short: if is_short { before_short[self.block].view() } else { In::none() },
             output: if arrays.plan.keeps_output(self.block) { after[0].view_mut() } else { InOut::none() },
-            residual: self.residual.map_or(In::none(), |block| earlier[block].view()),
+            residual: match self.residual {
+                Some(block) if !is_short => earlier[block].view(),
+                _ => In::none(),
+            },
+            residual_short,
             weight: from(&arrays.parameters, weight),
             bias: from(&arrays.parameters, bias),
             moments: arrays.moments.view_mut().split_at(running as usize).1,
             running: arrays.running.view_mut().split_at(running as usize).1,
             parts: arrays.norm_parts.view_mut(),
-            output_gradient: self.output_gradient.map_or(InOut::none(), |number| by[number].view_mut()),
+            // The heads' is of single precision.
+            output_gradient: match self.output_gradient {
+                Some(number) if !is_short || self.block == last => by[number].view_mut(),
+                _ => InOut::none(),
+            },
+            output_gradient_short: match self.output_gradient {
+                Some(number) if is_short => by_short[number - OUTPUT].view_mut(),
+                _ => InOut::none(),
+            },
             input_gradient: if in_tiles { InOut::none() } else { by_before.view_mut() },
             weight_gradient,
             bias_gradient,
-            output_short: output_short.map_or(InOut::none(), Buffer::view_mut),
-            input_gradient_short: by_before_short.map_or(InOut::none(), Buffer::view_mut),
+            output_short,
+            input_gradient_short: by_before_short,
             n_pixels: self.n * arrays.plan.shape.cells() as u32,
             channels,
             momentum: self.momentum,

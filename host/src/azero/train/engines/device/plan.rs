@@ -206,10 +206,24 @@ impl Plan {
         self.norms.len()
     }
 
+    /// The last block before those of the heads.
+    pub fn last(&self) -> usize {
+        self.n_blocks() - 3
+    }
+
+    /// Whether all values of the blocks up to the [last](Self::last) are bfloat16, and the gradients by them: where convolutions read one part of a number alone.
+    pub fn is_short(&self) -> bool {
+        self.parts == Some(1)
+    }
+
+    /// Whether a block's values before its norm are held in single precision.
+    pub fn keeps_before(&self, block: usize) -> bool {
+        !self.is_short() || block > self.last()
+    }
+
     /// Whether the outputs of a block are held in single precision: where they are not in parts alone, but a residual or read by the heads.
     pub fn keeps_output(&self, block: usize) -> bool {
-        let last = self.n_blocks() - 3;
-        self.parts.is_none() || block >= last || block.is_multiple_of(2)
+        self.parts.is_none() || block >= self.last() || !self.is_short() && block.is_multiple_of(2)
     }
 
     /// Parameters and running statistics of a network in the device's layout.

@@ -96,27 +96,41 @@ impl Prepared {
     }
 
     fn run(&self, stream: &Stream, m: u32, operands: [&Buffer<u16>; 2], beside: Beside<'_>) -> Result<()> {
-        let Beside { bias, residual, c } = beside;
+        let Beside { bias, residual, residual_short, c, c_short } = beside;
         let views = Views {
             a: operands[0].view().cast(),
             b: operands[1].view().cast(),
             bias,
             residual,
-            residual_short: In::none(),
+            residual_short,
             mask: In::none(),
             c,
-            c_short: InOut::none(),
+            c_short,
             overflow: InOut::none(),
         };
         self.core.run(stream, m, &self.maps, views)
     }
 }
 
-/// The result, and what is added to it.
+/// The result, and what is added to it; the result, and the residual, in single precision or in bfloat16.
 pub(super) struct Beside<'a> {
     pub bias: In<'a, f32>,
     pub residual: In<'a, f32>,
+    pub residual_short: In<'a, u16>,
     pub c: InOut<'a, f32>,
+    pub c_short: InOut<'a, u16>,
+}
+
+impl Beside<'_> {
+    pub fn none() -> Self {
+        Self {
+            bias: In::none(),
+            residual: In::none(),
+            residual_short: In::none(),
+            c: InOut::none(),
+            c_short: InOut::none(),
+        }
+    }
 }
 
 /// All convolutions of a training.
@@ -215,7 +229,7 @@ impl FilterGradients {
     /// Queues the gradient of a block's filters, in parts.
     pub fn run(&self, stream: &Stream, short: &Short, block: usize, parts: &mut Buffer<f32>) -> Result<()> {
         let product = &self.products[block];
-        let beside = Beside { bias: In::none(), residual: In::none(), c: parts.view_mut() };
+        let beside = Beside { c: parts.view_mut(), ..Beside::none() };
         product.run(stream, product.core.shape.m, [&short.by_before, short.inputs(block)], beside)
     }
 }
@@ -228,6 +242,7 @@ fn lines(plan: &Plan, by_depth: bool, channels: u32, parts: u32) -> Lie {
 /// A convolution of all pixels as a product, from channels to outputs, of inputs and filters in parts.
 fn convolution(plan: &Plan, [inputs, filters]: [u32; 2], channels: u32, outputs: u32) -> Shape {
     let pixels = plan.pixels();
+    let c_stride = if plan.is_short() { short_line(outputs) } else { outputs };
     Shape {
         m: pixels,
         n: outputs,
@@ -235,9 +250,9 @@ fn convolution(plan: &Plan, [inputs, filters]: [u32; 2], channels: u32, outputs:
         images: Some(images(plan, channels)),
         a: lines(plan, false, channels, inputs),
         b: Lie::of_lines(false, outputs, TAPS * short_line(channels), filters),
-        c_stride: outputs,
-        c_part_stride: u64::from(pixels) * u64::from(outputs),
-        mask_stride: outputs,
+        c_stride,
+        c_part_stride: u64::from(pixels) * u64::from(c_stride),
+        mask_stride: c_stride,
         division: channels,
         ..EMPTY
     }
