@@ -71,17 +71,17 @@ impl Tasks for &GroupTask {
     }
 
     #[inline(always)]
-    fn tiles<const R: usize, const GROUPS: u32>(self) -> u32 {
+    fn tiles<const R: usize, const GROUPS: u32, const HIGH: u32>(self) -> u32 {
         self.n_tiles
     }
 
     #[inline(always)]
-    unsafe fn locate<const R: usize, const GROUPS: u32>(self, tile: u32) -> (ProductTask, [u32; 3]) {
+    unsafe fn locate<const R: usize, const GROUPS: u32, const HIGH: u32>(self, tile: u32) -> (ProductTask, [u32; 3]) {
         let (mut tile, mut number) = (tile, 0);
         loop {
             // SAFETY: the tile is one of the products', so there is this one.
             let task = unsafe { self.product(number) };
-            let work = work_of::<R, GROUPS>(&task);
+            let work = work_of::<R, GROUPS, HIGH>(&task);
             if tile < work.tiles() {
                 return (task, work.tile_at(tile));
             }
@@ -109,13 +109,13 @@ macro_rules! groups {
             /// # Safety
             /// Members and maps are as for a product of these tiles, and `n_tiles` are those of all members; no value of `c` is in two of them; the operands are not written meanwhile.
             #[kernel(
-                shape = |multiprocessors: u32| shape_of_tiles::<$sums, $groups, ALONE>(task.n_tiles, 1, multiprocessors),
+                shape = |multiprocessors: u32| shape_of_tiles::<$sums, $groups, 1, ALONE>(task.n_tiles, 1, multiprocessors),
                 max_threads = 128 * ($groups + 1),
                 min_blocks = 1
             )]
             pub unsafe fn $name(task: GroupTask) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.
-                unsafe { product::<$format, _, $sums, $groups, true, true, ALONE, false>(&task, &Softmax::NONE) }
+                unsafe { product::<$format, _, $sums, $groups, 1, true, true, ALONE, false>(&task, &Softmax::NONE) }
             }
         )*
     };

@@ -23,14 +23,14 @@ macro_rules! softmaxes {
             /// # Safety
             /// As a product of these tiles with `c_short`; `softmax` is as it says for C, and its `blocks` are `task.cluster`.
             #[kernel(
-                shape = |multiprocessors: u32| shape::<32, 1, $quads>([task.m, task.n, 1], task.cluster, multiprocessors),
+                shape = |multiprocessors: u32| shape::<32, 1, 1, $quads>([task.m, task.n, 1], task.cluster, multiprocessors),
                 max_threads = 256,
                 min_blocks = 1,
                 require = task.n <= MAX_CLASSES && task.division >= task.k && task.cluster == if $quads == SHARED { CLUSTER } else { 1 }
             )]
             pub unsafe fn $name(task: ProductTask, softmax: Softmax) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.
-                unsafe { product::<$format, _, 32, 1, false, true, $quads, true>(&task, &softmax) }
+                unsafe { product::<$format, _, 32, 1, 1, false, true, $quads, true>(&task, &softmax) }
             }
         )*
     };

@@ -5,7 +5,7 @@
 //!
 //! | module | kernels | for |
 //! |---|---|---|
-//! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_64_single`: columns of a tile; `…_{128,64}_shared`: blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth | `sm_90a` |
+//! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_128_high`, `…_64_single`: columns of a tile; `…_{128,64}_shared`: blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth | `sm_90a` |
 //! | [`group`] | `tile_wgmma_{bf16,f16}_128_ab_group`, `…_64_single_ab_group`: several products | `sm_90a` |
 //! | [`logits`] | `tile_wgmma_{bf16,f16}_64_{single,shared}_b_softmax`: logits, loss and its gradient | `sm_90a` |
 //! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab`; `tile_mma_{bf16,f16}_64_b_softmax`: logits, loss and its gradient | `sm_80` on |
@@ -55,6 +55,7 @@ crate::kernel_set! {
     wgmma::tile_wgmma_bf16_256,
     wgmma::tile_wgmma_bf16_192,
     wgmma::tile_wgmma_bf16_128,
+    wgmma::tile_wgmma_bf16_128_high,
     wgmma::tile_wgmma_bf16_64,
     wgmma::tile_wgmma_bf16_64_single,
     wgmma::tile_wgmma_bf16_256_b,
@@ -69,6 +70,7 @@ crate::kernel_set! {
     wgmma::tile_wgmma_f16_256,
     wgmma::tile_wgmma_f16_192,
     wgmma::tile_wgmma_f16_128,
+    wgmma::tile_wgmma_f16_128_high,
     wgmma::tile_wgmma_f16_64,
     wgmma::tile_wgmma_f16_64_single,
     wgmma::tile_wgmma_f16_256_b,
@@ -83,6 +85,7 @@ crate::kernel_set! {
     wgmma::tile_wgmma_tf32_256,
     wgmma::tile_wgmma_tf32_192,
     wgmma::tile_wgmma_tf32_128,
+    wgmma::tile_wgmma_tf32_128_high,
     wgmma::tile_wgmma_tf32_64,
     wgmma::tile_wgmma_tf32_64_single,
     wgmma::tile_wgmma_bf16_64_shared,

@@ -1,6 +1,6 @@
 //! Products by warpgroups: warps fetch slabs of both operands in turn by bulk tensor copies, one or two warpgroups multiply (`sm_90a`).
 //!
-//! A warpgroup has 64 rows of the tile and all of its columns. Blocks take tiles in turn; while the last sums of a tile are written, the slabs of the next one are on their way. Tiles are taken in
+//! A warpgroup has 64 rows of the tile, or twice as many, and all of its columns. Blocks take tiles in turn; while the last sums of a tile are written, the slabs of the next one are on their way. Tiles are taken in
 //! strips of eight rows of tiles, so that blocks that work at a time share operands in the second-level cache.
 
 use core::borrow::Borrow;
@@ -21,7 +21,7 @@ use crate::cuda::wgmma::{self, Tiles, WholeGroup};
 use crate::cuda::{kernel, thread, warp};
 use crate::launch::LaunchShape;
 
-/// Rows of a tile that a warpgroup computes.
+/// Rows of a tile that a warpgroup multiplies at a time.
 pub const GROUP_ROWS: u32 = 64;
 /// Bytes of a slab's row: what a rectangle of a [`TensorMap`] has.
 pub const SLAB_BYTES: u32 = TensorMap::ROW_BYTES;
@@ -94,14 +94,19 @@ multiply! {
     Tf32, 32, tf32_n64, complete_n64, [] false false;
 }
 
-/// A block's part of the work: `R` sums a thread of `GROUPS` warpgroups.
+/// Rows of a tile: `HIGH` times [`GROUP_ROWS`] of each of `GROUPS` warpgroups.
+const fn rows<const GROUPS: u32, const HIGH: u32>() -> u32 {
+    GROUPS * HIGH * GROUP_ROWS
+}
+
+/// Columns of a tile, of which a thread has `R` sums for each time of its warpgroup's rows.
 const fn width<const R: usize>() -> u32 {
     2 * R as u32
 }
 
 /// Bytes of a slot: a slab of A and one of B.
-const fn stage_bytes<const R: usize, const GROUPS: u32>() -> u32 {
-    (GROUPS * GROUP_ROWS + width::<R>()) * SLAB_BYTES
+const fn stage_bytes<const R: usize, const GROUPS: u32, const HIGH: u32>() -> u32 {
+    (rows::<GROUPS, HIGH>() + width::<R>()) * SLAB_BYTES
 }
 
 /// Bytes in which warps exchange what they write.
@@ -119,30 +124,30 @@ const fn bias_bytes<const R: usize, const GROUPS: u32>() -> u32 {
 }
 
 /// Slots of the ring.
-const fn n_slots<const R: usize, const GROUPS: u32, const N: usize>() -> u32 {
+const fn n_slots<const R: usize, const GROUPS: u32, const HIGH: u32, const N: usize>() -> u32 {
     let others = ALIGNMENT + bias_bytes::<R, GROUPS>() + exchange_bytes::<R, GROUPS, N>();
-    let slots = (SHARED_BYTES - others) / (stage_bytes::<R, GROUPS>() + 16);
+    let slots = (SHARED_BYTES - others) / (stage_bytes::<R, GROUPS, HIGH>() + 16);
     if slots > 8 { 8 } else { slots }
 }
 
 /// Bytes of a block's dynamic shared memory: to the alignment, slots and their objects, bias, exchange.
-const fn shared_bytes<const R: usize, const GROUPS: u32, const N: usize>() -> u32 {
-    let slots = n_slots::<R, GROUPS, N>() * (stage_bytes::<R, GROUPS>() + 16);
+const fn shared_bytes<const R: usize, const GROUPS: u32, const HIGH: u32, const N: usize>() -> u32 {
+    let slots = n_slots::<R, GROUPS, HIGH, N>() * (stage_bytes::<R, GROUPS, HIGH>() + 16);
     ALIGNMENT + slots + bias_bytes::<R, GROUPS>() + exchange_bytes::<R, GROUPS, N>()
 }
 
 /// Launch shape for a product of `m` rows and `n` columns in `divisions` of the depth on a device with `multiprocessors`; clusters of `cluster` blocks.
-pub(super) const fn shape<const R: usize, const GROUPS: u32, const N: usize>(
+pub(super) const fn shape<const R: usize, const GROUPS: u32, const HIGH: u32, const N: usize>(
     [m, n, divisions]: [u32; 3],
     cluster: u32,
     multiprocessors: u32,
 ) -> LaunchShape {
-    let tiles = m.div_ceil(GROUPS * GROUP_ROWS) * n.div_ceil(width::<R>()) * divisions;
-    shape_of_tiles::<R, GROUPS, N>(tiles, cluster, multiprocessors)
+    let tiles = m.div_ceil(rows::<GROUPS, HIGH>()) * n.div_ceil(width::<R>()) * divisions;
+    shape_of_tiles::<R, GROUPS, HIGH, N>(tiles, cluster, multiprocessors)
 }
 
 /// Launch shape for so many tiles.
-pub(super) const fn shape_of_tiles<const R: usize, const GROUPS: u32, const N: usize>(
+pub(super) const fn shape_of_tiles<const R: usize, const GROUPS: u32, const HIGH: u32, const N: usize>(
     tiles: u32,
     cluster: u32,
     multiprocessors: u32,
@@ -150,7 +155,7 @@ pub(super) const fn shape_of_tiles<const R: usize, const GROUPS: u32, const N: u
     let most = if multiprocessors < cluster { 1 } else { multiprocessors / cluster };
     let clusters = if tiles < most { tiles } else { most };
     let shape = LaunchShape::new(clusters * cluster, 128 * (GROUPS + 1))
-        .with_shared(shared_bytes::<R, GROUPS, N>())
+        .with_shared(shared_bytes::<R, GROUPS, HIGH, N>())
         .with_cluster(cluster);
     // Where blocks take several tiles, those of the next launch would only wait.
     if tiles > most { shape } else { shape.overlapping() }
@@ -158,7 +163,7 @@ pub(super) const fn shape_of_tiles<const R: usize, const GROUPS: u32, const N: u
 
 /// A launch of one cluster of `cluster` blocks that share the depth: for asking how many a device runs at a time.
 pub const fn one_cluster<const R: usize, const GROUPS: u32>(cluster: u32) -> LaunchShape {
-    shape_of_tiles::<R, GROUPS, SHARED>(1, cluster, cluster)
+    shape_of_tiles::<R, GROUPS, 1, SHARED>(1, cluster, cluster)
 }
 
 /// Where a launch's tiles come from.
@@ -170,12 +175,12 @@ pub(super) trait Tasks: Copy {
     /// Blocks that share the depth of a tile.
     fn cluster(self) -> u32;
     /// Tiles of all products.
-    fn tiles<const R: usize, const GROUPS: u32>(self) -> u32;
+    fn tiles<const R: usize, const GROUPS: u32, const HIGH: u32>(self) -> u32;
     /// The product that the launch's tile `tile` belongs to, and where it is there: row and column, in tiles, and division.
     ///
     /// # Safety
     /// There is one; what the tasks point to is valid.
-    unsafe fn locate<const R: usize, const GROUPS: u32>(self, tile: u32) -> (Self::Task, [u32; 3]);
+    unsafe fn locate<const R: usize, const GROUPS: u32, const HIGH: u32>(self, tile: u32) -> (Self::Task, [u32; 3]);
 }
 
 impl Tasks for &ProductTask {
@@ -192,20 +197,20 @@ impl Tasks for &ProductTask {
     }
 
     #[inline(always)]
-    fn tiles<const R: usize, const GROUPS: u32>(self) -> u32 {
-        work_of::<R, GROUPS>(self).tiles()
+    fn tiles<const R: usize, const GROUPS: u32, const HIGH: u32>(self) -> u32 {
+        work_of::<R, GROUPS, HIGH>(self).tiles()
     }
 
     #[inline(always)]
-    unsafe fn locate<const R: usize, const GROUPS: u32>(self, tile: u32) -> (Self, [u32; 3]) {
-        (self, work_of::<R, GROUPS>(self).tile_at(tile))
+    unsafe fn locate<const R: usize, const GROUPS: u32, const HIGH: u32>(self, tile: u32) -> (Self, [u32; 3]) {
+        (self, work_of::<R, GROUPS, HIGH>(self).tile_at(tile))
     }
 }
 
 /// A product's work.
 #[inline(always)]
-pub(super) const fn work_of<const R: usize, const GROUPS: u32>(task: &ProductTask) -> Work {
-    Work::of(task, GROUPS * GROUP_ROWS, width::<R>())
+pub(super) const fn work_of<const R: usize, const GROUPS: u32, const HIGH: u32>(task: &ProductTask) -> Work {
+    Work::of(task, rows::<GROUPS, HIGH>(), width::<R>())
 }
 
 /// The slabs of a tile, of all pairs of parts, that this block takes: from the first number to before the second.
@@ -255,6 +260,7 @@ pub(super) unsafe fn product<
     T: Tasks,
     const R: usize,
     const GROUPS: u32,
+    const HIGH: u32,
     const A: bool,
     const B: bool,
     const N: usize,
@@ -266,10 +272,10 @@ pub(super) unsafe fn product<
     // The same in all lanes, and known to be so: conditions on it do not split warps.
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
     // A warp that fetches sees the releases of its own stages alone: with fewer slots than such warps, what it waits for could be the round before.
-    const { assert!(n_slots::<R, GROUPS, N>() >= n_fetchers::<GROUPS>()) };
-    let slots = n_slots::<R, GROUPS, N>();
-    let vectors = stage_bytes::<R, GROUPS>() / 16;
-    let base = dynamic::<Vec4>(0, shared_bytes::<R, GROUPS, N>() / 16).base();
+    const { assert!(n_slots::<R, GROUPS, HIGH, N>() >= n_fetchers::<GROUPS>()) };
+    let slots = n_slots::<R, GROUPS, HIGH, N>();
+    let vectors = stage_bytes::<R, GROUPS, HIGH>() / 16;
+    let base = dynamic::<Vec4>(0, shared_bytes::<R, GROUPS, HIGH, N>() / 16).base();
     let first = base.next_multiple_of(ALIGNMENT);
     let objects = first + slots * vectors * 16;
     // SAFETY: the block's own memory: `shared_bytes` has room for the alignment, the slots, two words a slot, the bias, and the exchange.
@@ -294,12 +300,12 @@ pub(super) unsafe fn product<
             if GROUPS == 2 {
                 wgmma::fewer_registers::<FETCHER_REGISTERS>(&whole);
             }
-            fetch::<F, T, R, GROUPS, A, B, N>(tasks, ring, warp_index);
+            fetch::<F, T, R, GROUPS, HIGH, A, B, N>(tasks, ring, warp_index);
         } else {
             if GROUPS == 2 {
                 wgmma::more_registers::<WORKER_REGISTERS>(&whole);
             }
-            work::<F, T, R, GROUPS, A, B, N, S>(tasks, softmax, (ring, bias), &whole);
+            work::<F, T, R, GROUPS, HIGH, A, B, N, S>(tasks, softmax, (ring, bias), &whole);
         }
     }
 }
@@ -341,6 +347,7 @@ unsafe fn fetch<
     T: Tasks,
     const R: usize,
     const GROUPS: u32,
+    const HIGH: u32,
     const A: bool,
     const B: bool,
     const N: usize,
@@ -360,11 +367,11 @@ unsafe fn fetch<
     }
     let mut stage = 0;
     let [mut tile, to_next] = turn::<T, N>(tasks);
-    while tile < tasks.tiles::<R, GROUPS>() {
+    while tile < tasks.tiles::<R, GROUPS, HIGH>() {
         // SAFETY: one of the tiles; the rest as the caller vouches.
-        let (task, [row, column, division]) = unsafe { tasks.locate::<R, GROUPS>(tile) };
+        let (task, [row, column, division]) = unsafe { tasks.locate::<R, GROUPS, HIGH>(tile) };
         let task = task.borrow();
-        let (first_row, first_column) = (row * GROUPS * GROUP_ROWS, column * width::<R>());
+        let (first_row, first_column) = (row * rows::<GROUPS, HIGH>(), column * width::<R>());
         let pixel = Pixel::of(task, first_row);
         let first_depth = division * task.division;
         let [from, to] = share::<F, B, N>(task, division);
@@ -378,17 +385,18 @@ unsafe fn fetch<
         let mut slab = slabs.after(slabs.first(), from + number);
         while number < to - from {
             let (slot, object) = ring.expect(stage + number);
-            let slot_b = slot + GROUPS * GROUP_ROWS * SLAB_BYTES;
+            let slot_b = slot + rows::<GROUPS, HIGH>() * SLAB_BYTES;
             let depth = first_depth + slab.number * F::SLAB;
             // SAFETY: two maps, or two for each part of images, as the caller vouches; the slot is free, and both together have its bytes, which its object expects.
             unsafe {
                 let maps = maps_at(task.maps);
                 let at = [first_row, depth, slab.part_of_a];
-                match GROUPS {
+                match GROUPS * HIGH {
                     _ if !A && task.side > 1 => {
                         let [map, _] = maps_at(task.maps.add(2 * slab.part_of_a as usize));
                         pixel.copy(task, map, slot, slab.tap, depth, object);
                     }
+                    4 => copy::<{ 4 * GROUP_ROWS }, A>(maps[0], slot, at, object),
                     2 => copy::<{ 2 * GROUP_ROWS }, A>(maps[0], slot, at, object),
                     _ => copy::<GROUP_ROWS, A>(maps[0], slot, at, object),
                 }
@@ -445,6 +453,7 @@ unsafe fn work<
     T: Tasks,
     const R: usize,
     const GROUPS: u32,
+    const HIGH: u32,
     const A: bool,
     const B: bool,
     const N: usize,
@@ -459,17 +468,18 @@ unsafe fn work<
     let mut stage = 0;
     let [mut tile, to_next] = turn::<T, N>(tasks);
     let (first_bias, mut half) = (group * 2 * width::<R>(), 0);
-    while tile < tasks.tiles::<R, GROUPS>() {
+    while tile < tasks.tiles::<R, GROUPS, HIGH>() {
         // SAFETY: one of the tiles; the rest as the caller vouches.
-        let (task, [row, column, division]) = unsafe { tasks.locate::<R, GROUPS>(tile) };
+        let (task, [row, column, division]) = unsafe { tasks.locate::<R, GROUPS, HIGH>(tile) };
         let task = task.borrow();
-        let (row, column) = ((row * GROUPS + group) * GROUP_ROWS, column * width::<R>());
+        let (row, column) = ((row * GROUPS + group) * HIGH * GROUP_ROWS, column * width::<R>());
         // On its way while slabs are multiplied.
         // SAFETY: as the caller vouches.
         let own_bias = unsafe { own_bias(task, column, member) };
         let [from, to] = share::<F, B, N>(task, division);
         let slabs = to - from;
-        let mut d = [0.0; R];
+        // The sums of the group's first rows, and of its second ones, if it has such.
+        let (mut d, mut e) = ([0.0; R], [0.0; R]);
         let mut slab = 0;
         while slab < slabs {
             ring.wait(stage);
@@ -477,13 +487,23 @@ unsafe fn work<
             // SAFETY: the group's rows of the slab of A, and the slab of B, which are there; they came by copies.
             let (a, b) = unsafe {
                 (
-                    steps::<A>(address + group * GROUP_ROWS * SLAB_BYTES),
-                    steps::<B>(address + GROUPS * GROUP_ROWS * SLAB_BYTES),
+                    steps::<A>(address + group * HIGH * GROUP_ROWS * SLAB_BYTES),
+                    steps::<B>(address + rows::<GROUPS, HIGH>() * SLAB_BYTES),
                 )
             };
             F::start(whole, &mut d, a, b, (slab > 0) as u32);
+            if HIGH == 2 {
+                // SAFETY: as above.
+                let a = unsafe { steps::<A>(address + (group * HIGH + 1) * GROUP_ROWS * SLAB_BYTES) };
+                F::start(whole, &mut e, a, b, (slab > 0) as u32);
+            }
             if slab > 0 {
-                wgmma::wait::<1>(whole);
+                // Those of the last slab have ended.
+                if HIGH == 2 {
+                    wgmma::wait::<2>(whole);
+                } else {
+                    wgmma::wait::<1>(whole);
+                }
                 if member == 0 {
                     ring.release(stage - 1);
                 }
@@ -492,6 +512,9 @@ unsafe fn work<
             slab += 1;
         }
         F::complete(whole, &mut d);
+        if HIGH == 2 {
+            F::complete(whole, &mut e);
+        }
         if member == 0 && slabs > 0 {
             ring.release(stage - 1);
         }
@@ -512,7 +535,12 @@ unsafe fn work<
             bias: bias.base() + 4 * (first_bias + half),
         };
         // SAFETY: each value of C is one warp's, the exchange lies behind the bias, and the group's bias is complete.
-        unsafe { write::<F, R, N, S>(task, softmax, &d, part) };
+        unsafe {
+            write::<F, R, N, S>(task, softmax, &d, part);
+            if HIGH == 2 {
+                write::<F, R, N, S>(task, softmax, &e, Part { row: part.row + GROUP_ROWS, ..part });
+            }
+        }
         half = width::<R>() - half;
         tile += to_next;
     }
@@ -531,13 +559,13 @@ unsafe fn own_bias(task: &ProductTask, column: u32, member: u32) -> [f32; 2] {
 }
 
 macro_rules! products {
-    ($($(#[$doc:meta])* $name:ident, $format:ty, $sums:literal, $groups:literal, [$a:literal, $b:literal] $quads:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident, $format:ty, $sums:literal, $groups:literal * $high:literal, [$a:literal, $b:literal] $quads:ident;)*) => {
         $(
             $(#[$doc])*
             ///
             /// A product of matrices, with an epilogue.
             ///
-            /// * Launch: a block (a cluster of `task.cluster`, for those whose depth is shared) for each tile of C and division of the depth, at most one a multiprocessor; a warpgroup for each 64 rows of a tile, and one whose warps fetch.
+            /// * Launch: a block (a cluster of `task.cluster`, for those whose depth is shared) for each tile of C and division of the depth, at most one a multiprocessor; a warpgroup for each 64 rows of a tile (128 of one of 256), and one whose warps fetch.
             /// * Reads: `a`, `b` through their maps; `bias`, `residual` or `residual_short`, `mask`.
             /// * Writes: `c` or `c_short`; `overflow`.
             /// * Shared: dynamic: up to eight slots, each a slab of both operands 128 bytes deep; bias of two tiles, and 2,560 bytes a warp for the exchange of sums, or so many for each 32 columns where the depth is shared.
@@ -549,13 +577,13 @@ macro_rules! products {
             /// The maps are of the task's operands: rectangles of 128 bytes of the depth and the tile's rows or columns, or, of an operand that lies depth by depth, of 64 rows or columns and 64 depths, or, of images, as many pixels as the tile has rows, 64 where they lie depth by depth, which tiles of 256 columns do not take; exactly one of `c` and `c_short` is
             /// there, the latter, bias, residual, mask and activation only with one division; a division is a multiple of a slab's depth; `cluster` is 1, or a power of two to `MAX_CLUSTER` for those whose depth is shared; the mask begins at a multiple of 8 bytes; the operands are not written meanwhile, and a residual only where it is C.
             #[kernel(
-                shape = |multiprocessors: u32| shape::<$sums, $groups, $quads>([task.m, task.n, task.k.div_ceil(task.division)], task.cluster, multiprocessors),
+                shape = |multiprocessors: u32| shape::<$sums, $groups, $high, $quads>([task.m, task.n, task.k.div_ceil(task.division)], task.cluster, multiprocessors),
                 max_threads = 128 * ($groups + 1),
                 min_blocks = 1
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the maps are as the kernel asks.
-                unsafe { product::<$format, _, $sums, $groups, $a, $b, $quads, false>(&task, &Softmax::NONE) }
+                unsafe { product::<$format, _, $sums, $groups, $high, $a, $b, $quads, false>(&task, &Softmax::NONE) }
             }
         )*
     };
@@ -563,107 +591,113 @@ macro_rules! products {
 
 products! {
     /// bfloat16, tiles of 128 × 256.
-    tile_wgmma_bf16_256, Bf16, 128, 2, [false, false] ALONE;
+    tile_wgmma_bf16_256, Bf16, 128, 2 * 1, [false, false] ALONE;
     /// bfloat16, tiles of 128 × 192.
-    tile_wgmma_bf16_192, Bf16, 96, 2, [false, false] ALONE;
+    tile_wgmma_bf16_192, Bf16, 96, 2 * 1, [false, false] ALONE;
     /// bfloat16, tiles of 128 × 128.
-    tile_wgmma_bf16_128, Bf16, 64, 2, [false, false] ALONE;
+    tile_wgmma_bf16_128, Bf16, 64, 2 * 1, [false, false] ALONE;
+    /// bfloat16, tiles of 256 × 128.
+    tile_wgmma_bf16_128_high, Bf16, 64, 2 * 2, [false, false] ALONE;
     /// bfloat16, tiles of 128 × 64.
-    tile_wgmma_bf16_64, Bf16, 32, 2, [false, false] ALONE;
+    tile_wgmma_bf16_64, Bf16, 32, 2 * 1, [false, false] ALONE;
     /// bfloat16, tiles of 64 × 64.
-    tile_wgmma_bf16_64_single, Bf16, 32, 1, [false, false] ALONE;
+    tile_wgmma_bf16_64_single, Bf16, 32, 1 * 1, [false, false] ALONE;
     /// bfloat16, tiles of 128 × 256, B depth by depth.
-    tile_wgmma_bf16_256_b, Bf16, 128, 2, [false, true] ALONE;
+    tile_wgmma_bf16_256_b, Bf16, 128, 2 * 1, [false, true] ALONE;
     /// bfloat16, tiles of 128 × 128, B depth by depth.
-    tile_wgmma_bf16_128_b, Bf16, 64, 2, [false, true] ALONE;
+    tile_wgmma_bf16_128_b, Bf16, 64, 2 * 1, [false, true] ALONE;
     /// bfloat16, tiles of 64 × 64, B depth by depth.
-    tile_wgmma_bf16_64_single_b, Bf16, 32, 1, [false, true] ALONE;
+    tile_wgmma_bf16_64_single_b, Bf16, 32, 1 * 1, [false, true] ALONE;
     /// bfloat16, tiles of 128 × 256, A and B depth by depth.
-    tile_wgmma_bf16_256_ab, Bf16, 128, 2, [true, true] ALONE;
+    tile_wgmma_bf16_256_ab, Bf16, 128, 2 * 1, [true, true] ALONE;
     /// bfloat16, tiles of 128 × 128, A and B depth by depth.
-    tile_wgmma_bf16_128_ab, Bf16, 64, 2, [true, true] ALONE;
+    tile_wgmma_bf16_128_ab, Bf16, 64, 2 * 1, [true, true] ALONE;
     /// bfloat16, tiles of 64 × 64, A and B depth by depth.
-    tile_wgmma_bf16_64_single_ab, Bf16, 32, 1, [true, true] ALONE;
+    tile_wgmma_bf16_64_single_ab, Bf16, 32, 1 * 1, [true, true] ALONE;
     /// bfloat16, tiles of 128 × 256, A depth by depth.
-    tile_wgmma_bf16_256_a, Bf16, 128, 2, [true, false] ALONE;
+    tile_wgmma_bf16_256_a, Bf16, 128, 2 * 1, [true, false] ALONE;
     /// bfloat16, tiles of 128 × 128, A depth by depth.
-    tile_wgmma_bf16_128_a, Bf16, 64, 2, [true, false] ALONE;
+    tile_wgmma_bf16_128_a, Bf16, 64, 2 * 1, [true, false] ALONE;
     /// bfloat16, tiles of 64 × 64, A depth by depth.
-    tile_wgmma_bf16_64_single_a, Bf16, 32, 1, [true, false] ALONE;
+    tile_wgmma_bf16_64_single_a, Bf16, 32, 1 * 1, [true, false] ALONE;
     /// Half precision, tiles of 128 × 256.
-    tile_wgmma_f16_256, F16, 128, 2, [false, false] ALONE;
+    tile_wgmma_f16_256, F16, 128, 2 * 1, [false, false] ALONE;
     /// Half precision, tiles of 128 × 192.
-    tile_wgmma_f16_192, F16, 96, 2, [false, false] ALONE;
+    tile_wgmma_f16_192, F16, 96, 2 * 1, [false, false] ALONE;
     /// Half precision, tiles of 128 × 128.
-    tile_wgmma_f16_128, F16, 64, 2, [false, false] ALONE;
+    tile_wgmma_f16_128, F16, 64, 2 * 1, [false, false] ALONE;
+    /// Half precision, tiles of 256 × 128.
+    tile_wgmma_f16_128_high, F16, 64, 2 * 2, [false, false] ALONE;
     /// Half precision, tiles of 128 × 64.
-    tile_wgmma_f16_64, F16, 32, 2, [false, false] ALONE;
+    tile_wgmma_f16_64, F16, 32, 2 * 1, [false, false] ALONE;
     /// Half precision, tiles of 64 × 64.
-    tile_wgmma_f16_64_single, F16, 32, 1, [false, false] ALONE;
+    tile_wgmma_f16_64_single, F16, 32, 1 * 1, [false, false] ALONE;
     /// Half precision, tiles of 128 × 256, B depth by depth.
-    tile_wgmma_f16_256_b, F16, 128, 2, [false, true] ALONE;
+    tile_wgmma_f16_256_b, F16, 128, 2 * 1, [false, true] ALONE;
     /// Half precision, tiles of 128 × 128, B depth by depth.
-    tile_wgmma_f16_128_b, F16, 64, 2, [false, true] ALONE;
+    tile_wgmma_f16_128_b, F16, 64, 2 * 1, [false, true] ALONE;
     /// Half precision, tiles of 64 × 64, B depth by depth.
-    tile_wgmma_f16_64_single_b, F16, 32, 1, [false, true] ALONE;
+    tile_wgmma_f16_64_single_b, F16, 32, 1 * 1, [false, true] ALONE;
     /// Half precision, tiles of 128 × 256, A and B depth by depth.
-    tile_wgmma_f16_256_ab, F16, 128, 2, [true, true] ALONE;
+    tile_wgmma_f16_256_ab, F16, 128, 2 * 1, [true, true] ALONE;
     /// Half precision, tiles of 128 × 128, A and B depth by depth.
-    tile_wgmma_f16_128_ab, F16, 64, 2, [true, true] ALONE;
+    tile_wgmma_f16_128_ab, F16, 64, 2 * 1, [true, true] ALONE;
     /// Half precision, tiles of 64 × 64, A and B depth by depth.
-    tile_wgmma_f16_64_single_ab, F16, 32, 1, [true, true] ALONE;
+    tile_wgmma_f16_64_single_ab, F16, 32, 1 * 1, [true, true] ALONE;
     /// Half precision, tiles of 128 × 256, A depth by depth.
-    tile_wgmma_f16_256_a, F16, 128, 2, [true, false] ALONE;
+    tile_wgmma_f16_256_a, F16, 128, 2 * 1, [true, false] ALONE;
     /// Half precision, tiles of 128 × 128, A depth by depth.
-    tile_wgmma_f16_128_a, F16, 64, 2, [true, false] ALONE;
+    tile_wgmma_f16_128_a, F16, 64, 2 * 1, [true, false] ALONE;
     /// Half precision, tiles of 64 × 64, A depth by depth.
-    tile_wgmma_f16_64_single_a, F16, 32, 1, [true, false] ALONE;
+    tile_wgmma_f16_64_single_a, F16, 32, 1 * 1, [true, false] ALONE;
     /// TF32, tiles of 128 × 256.
-    tile_wgmma_tf32_256, Tf32, 128, 2, [false, false] ALONE;
+    tile_wgmma_tf32_256, Tf32, 128, 2 * 1, [false, false] ALONE;
     /// TF32, tiles of 128 × 192.
-    tile_wgmma_tf32_192, Tf32, 96, 2, [false, false] ALONE;
+    tile_wgmma_tf32_192, Tf32, 96, 2 * 1, [false, false] ALONE;
     /// TF32, tiles of 128 × 128.
-    tile_wgmma_tf32_128, Tf32, 64, 2, [false, false] ALONE;
+    tile_wgmma_tf32_128, Tf32, 64, 2 * 1, [false, false] ALONE;
+    /// TF32, tiles of 256 × 128.
+    tile_wgmma_tf32_128_high, Tf32, 64, 2 * 2, [false, false] ALONE;
     /// TF32, tiles of 128 × 64.
-    tile_wgmma_tf32_64, Tf32, 32, 2, [false, false] ALONE;
+    tile_wgmma_tf32_64, Tf32, 32, 2 * 1, [false, false] ALONE;
     /// TF32, tiles of 64 × 64.
-    tile_wgmma_tf32_64_single, Tf32, 32, 1, [false, false] ALONE;
+    tile_wgmma_tf32_64_single, Tf32, 32, 1 * 1, [false, false] ALONE;
     /// bfloat16, tiles of 64 × 64, whose depth blocks share.
-    tile_wgmma_bf16_64_shared, Bf16, 32, 1, [false, false] SHARED;
+    tile_wgmma_bf16_64_shared, Bf16, 32, 1 * 1, [false, false] SHARED;
     /// bfloat16, tiles of 64 × 64, whose depth blocks share, B depth by depth.
-    tile_wgmma_bf16_64_shared_b, Bf16, 32, 1, [false, true] SHARED;
+    tile_wgmma_bf16_64_shared_b, Bf16, 32, 1 * 1, [false, true] SHARED;
     /// bfloat16, tiles of 64 × 64, whose depth blocks share, A and B depth by depth.
-    tile_wgmma_bf16_64_shared_ab, Bf16, 32, 1, [true, true] SHARED;
+    tile_wgmma_bf16_64_shared_ab, Bf16, 32, 1 * 1, [true, true] SHARED;
     /// bfloat16, tiles of 64 × 64, whose depth blocks share, A depth by depth.
-    tile_wgmma_bf16_64_shared_a, Bf16, 32, 1, [true, false] SHARED;
+    tile_wgmma_bf16_64_shared_a, Bf16, 32, 1 * 1, [true, false] SHARED;
     /// Half precision, tiles of 64 × 64, whose depth blocks share.
-    tile_wgmma_f16_64_shared, F16, 32, 1, [false, false] SHARED;
+    tile_wgmma_f16_64_shared, F16, 32, 1 * 1, [false, false] SHARED;
     /// Half precision, tiles of 64 × 64, whose depth blocks share, B depth by depth.
-    tile_wgmma_f16_64_shared_b, F16, 32, 1, [false, true] SHARED;
+    tile_wgmma_f16_64_shared_b, F16, 32, 1 * 1, [false, true] SHARED;
     /// Half precision, tiles of 64 × 64, whose depth blocks share, A and B depth by depth.
-    tile_wgmma_f16_64_shared_ab, F16, 32, 1, [true, true] SHARED;
+    tile_wgmma_f16_64_shared_ab, F16, 32, 1 * 1, [true, true] SHARED;
     /// Half precision, tiles of 64 × 64, whose depth blocks share, A depth by depth.
-    tile_wgmma_f16_64_shared_a, F16, 32, 1, [true, false] SHARED;
+    tile_wgmma_f16_64_shared_a, F16, 32, 1 * 1, [true, false] SHARED;
     /// TF32, tiles of 64 × 64, whose depth blocks share.
-    tile_wgmma_tf32_64_shared, Tf32, 32, 1, [false, false] SHARED;
+    tile_wgmma_tf32_64_shared, Tf32, 32, 1 * 1, [false, false] SHARED;
     /// bfloat16, tiles of 128 × 128, whose depth blocks share.
-    tile_wgmma_bf16_128_shared, Bf16, 64, 2, [false, false] SHARED;
+    tile_wgmma_bf16_128_shared, Bf16, 64, 2 * 1, [false, false] SHARED;
     /// bfloat16, tiles of 128 × 128, whose depth blocks share, B depth by depth.
-    tile_wgmma_bf16_128_shared_b, Bf16, 64, 2, [false, true] SHARED;
+    tile_wgmma_bf16_128_shared_b, Bf16, 64, 2 * 1, [false, true] SHARED;
     /// bfloat16, tiles of 128 × 128, whose depth blocks share, A and B depth by depth.
-    tile_wgmma_bf16_128_shared_ab, Bf16, 64, 2, [true, true] SHARED;
+    tile_wgmma_bf16_128_shared_ab, Bf16, 64, 2 * 1, [true, true] SHARED;
     /// bfloat16, tiles of 128 × 128, whose depth blocks share, A depth by depth.
-    tile_wgmma_bf16_128_shared_a, Bf16, 64, 2, [true, false] SHARED;
+    tile_wgmma_bf16_128_shared_a, Bf16, 64, 2 * 1, [true, false] SHARED;
     /// Half precision, tiles of 128 × 128, whose depth blocks share.
-    tile_wgmma_f16_128_shared, F16, 64, 2, [false, false] SHARED;
+    tile_wgmma_f16_128_shared, F16, 64, 2 * 1, [false, false] SHARED;
     /// Half precision, tiles of 128 × 128, whose depth blocks share, B depth by depth.
-    tile_wgmma_f16_128_shared_b, F16, 64, 2, [false, true] SHARED;
+    tile_wgmma_f16_128_shared_b, F16, 64, 2 * 1, [false, true] SHARED;
     /// Half precision, tiles of 128 × 128, whose depth blocks share, A and B depth by depth.
-    tile_wgmma_f16_128_shared_ab, F16, 64, 2, [true, true] SHARED;
+    tile_wgmma_f16_128_shared_ab, F16, 64, 2 * 1, [true, true] SHARED;
     /// Half precision, tiles of 128 × 128, whose depth blocks share, A depth by depth.
-    tile_wgmma_f16_128_shared_a, F16, 64, 2, [true, false] SHARED;
+    tile_wgmma_f16_128_shared_a, F16, 64, 2 * 1, [true, false] SHARED;
     /// TF32, tiles of 128 × 128, whose depth blocks share.
-    tile_wgmma_tf32_128_shared, Tf32, 64, 2, [false, false] SHARED;
+    tile_wgmma_tf32_128_shared, Tf32, 64, 2 * 1, [false, false] SHARED;
 }
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]
@@ -672,13 +706,16 @@ mod tests {
 
     #[test]
     fn blocks_fit() {
-        let alone = [n_slots::<128, 2, ALONE>(), n_slots::<96, 2, ALONE>(), n_slots::<64, 2, ALONE>()];
+        let alone = [n_slots::<128, 2, 1, ALONE>(), n_slots::<96, 2, 1, ALONE>(), n_slots::<64, 2, 1, ALONE>()];
         assert_eq!(alone, [4, 5, 6]);
-        assert_eq!([n_slots::<32, 1, ALONE>(), n_slots::<32, 1, SHARED>(), n_slots::<64, 2, SHARED>()], [8, 8, 4]);
+        assert_eq!(
+            [n_slots::<32, 1, 1, ALONE>(), n_slots::<32, 1, 1, SHARED>(), n_slots::<64, 2, 1, SHARED>()],
+            [8, 8, 4]
+        );
         let (wide, shared) =
-            (shape::<128, 2, ALONE>([4096, 4096, 1], 1, 132), shape::<64, 2, SHARED>([64, 65, 1], 8, 132));
+            (shape::<128, 2, 1, ALONE>([4096, 4096, 1], 1, 132), shape::<64, 2, 1, SHARED>([64, 65, 1], 8, 132));
         assert!(wide.shared_bytes <= SHARED_BYTES && shared.shared_bytes <= SHARED_BYTES);
-        assert_eq!(shape::<32, 1, ALONE>([64, 65, 3], 1, 132).grid, [6, 1, 1]);
-        assert_eq!([1, 3, 99].map(|m| shape::<32, 1, SHARED>([64 * m, 64, 1], 4, 132).grid[0]), [4, 12, 132]);
+        assert_eq!(shape::<32, 1, 1, ALONE>([64, 65, 3], 1, 132).grid, [6, 1, 1]);
+        assert_eq!([1, 3, 99].map(|m| shape::<32, 1, 1, SHARED>([64 * m, 64, 1], 4, 132).grid[0]), [4, 12, 132]);
     }
 }

@@ -316,6 +316,8 @@ impl Kernels {
             .copied()
             .filter(|tile| tile.reads(self.engine, by_depth) && (cluster == 1 || tile.is_shared(self.engine)))
             .filter(|tile| !of_filters || OF_FILTERS.contains(tile))
+            // A matrix that is read once comes from memory, for which high tiles are no faster.
+            .filter(|&tile| tile != Tile::Rows256Columns128 || shape.images.is_some() || shape.n > tile.size()[1])
             .collect();
         Tile::fastest(self.shares, &tiles, |tile| shape.n_tiles(tile), self.multiprocessors / cluster)
     }
@@ -409,6 +411,7 @@ impl Core {
             Engine::Wgmma => launch! {
             Bf16, Rows128Columns256, [false, false], false, tile_wgmma_bf16_256;
             Bf16, Rows128Columns192, [false, false], false, tile_wgmma_bf16_192;
+            Bf16, Rows256Columns128, [false, false], false, tile_wgmma_bf16_128_high;
             Bf16, Rows128Columns128, [false, false], false, tile_wgmma_bf16_128;
             Bf16, Rows128Columns64, [false, false], false, tile_wgmma_bf16_64;
             Bf16, Rows64Columns64, [false, false], false, tile_wgmma_bf16_64_single;
@@ -423,6 +426,7 @@ impl Core {
             Bf16, Rows64Columns64, [true, false], false, tile_wgmma_bf16_64_single_a;
             F16, Rows128Columns256, [false, false], false, tile_wgmma_f16_256;
             F16, Rows128Columns192, [false, false], false, tile_wgmma_f16_192;
+            F16, Rows256Columns128, [false, false], false, tile_wgmma_f16_128_high;
             F16, Rows128Columns128, [false, false], false, tile_wgmma_f16_128;
             F16, Rows128Columns64, [false, false], false, tile_wgmma_f16_64;
             F16, Rows64Columns64, [false, false], false, tile_wgmma_f16_64_single;
@@ -437,6 +441,7 @@ impl Core {
             F16, Rows64Columns64, [true, false], false, tile_wgmma_f16_64_single_a;
             F32, Rows128Columns256, [false, false], false, tile_wgmma_tf32_256;
             F32, Rows128Columns192, [false, false], false, tile_wgmma_tf32_192;
+            F32, Rows256Columns128, [false, false], false, tile_wgmma_tf32_128_high;
             F32, Rows128Columns128, [false, false], false, tile_wgmma_tf32_128;
             F32, Rows128Columns64, [false, false], false, tile_wgmma_tf32_64;
             F32, Rows64Columns64, [false, false], false, tile_wgmma_tf32_64_single;

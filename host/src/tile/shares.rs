@@ -15,6 +15,7 @@ const TABLE: &[((u32, u32), Engine, Tile, u64)] = &[
     ((8, 0), Engine::Mma, Tile::Rows64Columns64, 60), // estimated
     ((9, 0), Engine::Wgmma, Tile::Rows128Columns256, 100), // NVIDIA H100, 2026-11-27
     ((9, 0), Engine::Wgmma, Tile::Rows128Columns192, 94), // NVIDIA H100, 2026-11-27
+    ((9, 0), Engine::Wgmma, Tile::Rows256Columns128, 97), // NVIDIA H200, 2026-11-29
     ((9, 0), Engine::Wgmma, Tile::Rows128Columns128, 82), // NVIDIA H100, 2026-11-27
     ((9, 0), Engine::Wgmma, Tile::Rows128Columns64, 58), // NVIDIA H100, 2026-11-27
     ((9, 0), Engine::Wgmma, Tile::Rows64Columns64, 45), // NVIDIA H100, 2026-11-27

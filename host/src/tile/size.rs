@@ -12,6 +12,8 @@ named! {
     Rows128Columns256 = "128x256",
     /// 128 × 192.
     Rows128Columns192 = "128x192",
+    /// 256 × 128.
+    Rows256Columns128 = "256x128",
     /// 128 × 128.
     Rows128Columns128 = "128x128",
     /// 128 × 64.
@@ -30,6 +32,7 @@ impl Tile {
         match self {
             Self::Rows128Columns256 => [128, 256],
             Self::Rows128Columns192 => [128, 192],
+            Self::Rows256Columns128 => [256, 128],
             Self::Rows128Columns128 => [128, 128],
             Self::Rows128Columns64 => [128, 64],
             Self::Rows64Columns64 => [64, 64],
@@ -44,7 +47,11 @@ impl Tile {
     /// Whether the engine has kernels for operands of which these lie depth by depth.
     pub(super) const fn reads(self, engine: Engine, [a, b]: [bool; 2]) -> bool {
         match engine {
-            Engine::Wgmma => !(a || b) || !matches!(self, Self::Rows128Columns192 | Self::Rows128Columns64),
+            Engine::Wgmma => {
+                let is_either =
+                    !matches!(self, Self::Rows128Columns192 | Self::Rows256Columns128 | Self::Rows128Columns64);
+                !(a || b) || is_either
+            }
             Engine::Mma => matches!(self, Self::Rows128Columns256 | Self::Rows128Columns128 | Self::Rows64Columns64),
             Engine::Plain => matches!(self, Self::Rows128Columns128 | Self::Rows64Columns64),
         }

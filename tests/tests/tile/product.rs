@@ -300,6 +300,6 @@ fn what_cannot_be_multiplied_is_refused() {
     assert!(error.contains("kernels run on cuda and simt"), "{error}");
     assert_eq!(
         "256x256".parse::<Tile>().expect_err("no such tile").to_string(),
-        "option tile: 256x256 is not allowed (128x256, 128x192, 128x128, 128x64, 64x64)"
+        "option tile: 256x256 is not allowed (128x256, 128x192, 256x128, 128x128, 128x64, 64x64)"
     );
 }

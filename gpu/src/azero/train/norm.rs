@@ -200,6 +200,32 @@ unsafe fn load_either([single, short]: [usize; 2], values: *const f32, shorts: *
     unsafe { if values.is_null() { load_short(shorts, short) } else { load_quad(values, single) } }
 }
 
+/// Values of a thread's pixels, those before `end`: as [`load_either`], but which they are is asked once, so that all loads are on their way together.
+#[inline(always)]
+#[track_caller]
+unsafe fn load_own(norm: &Norm, first: u32, end: u32, channel: u32) -> [[f32; 4]; OWN] {
+    let mut values = [[0.0; 4]; OWN];
+    // SAFETY: the caller's pixels and channel exist.
+    unsafe {
+        if norm.input.is_null() {
+            for i in 0..OWN {
+                let pixel = first + i as u32 * LANES;
+                if pixel < end {
+                    values[i] = load_short(norm.input_short, norm.short_at(pixel, channel));
+                }
+            }
+        } else {
+            for i in 0..OWN {
+                let pixel = first + i as u32 * LANES;
+                if pixel < end {
+                    values[i] = load_quad(norm.input, norm.at(pixel, channel));
+                }
+            }
+        }
+    }
+    values
+}
+
 /// A pixel's gradient behind the ReLU, and its normalised value.
 #[inline(always)]
 #[track_caller]
@@ -290,17 +316,13 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
     let (sums, squares) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let ThreadRange { first, end, channel, active } = norm.thread_range();
     let count = norm.part_rows() as f32;
-    let mut values = [[0.0; 4]; OWN];
     let mut sum = [0.0; 4];
     // SAFETY: `norm` describes valid memory, as the kernel asks. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
     unsafe {
+        let values = load_own(&norm, first, end, channel);
         for i in 0..OWN {
-            let pixel = first + i as u32 * LANES;
-            if pixel < end {
-                let at = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
-                values[i] = load_either(at, norm.input, norm.input_short);
-                sum = add(sum, values[i]);
-            }
+            // What is not there is 0.
+            sum = add(sum, values[i]);
         }
         let mean = sum_of_lanes(sum, sums).map(|sum| sum / count);
         let mut square = [0.0; 4];

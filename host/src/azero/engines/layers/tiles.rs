@@ -13,9 +13,10 @@ use crate::{Buffer, In, InOut, Result, Stream};
 const SIDE: u32 = 3;
 
 /// All tiles that give the same bits: the number of positions chooses among them.
-const TILES: [Tile; 5] = [
+const TILES: [Tile; 6] = [
     Tile::Rows128Columns256,
     Tile::Rows128Columns192,
+    Tile::Rows256Columns128,
     Tile::Rows128Columns128,
     Tile::Rows128Columns64,
     Tile::Rows64Columns64,
