@@ -65,14 +65,14 @@ fn table_of(text: &str) -> Result<BTreeMap<Key, Entry>> {
         .collect()
 }
 
-/// In the order of capabilities, engines and tiles in the sources: the larger tile first.
+/// In the order of capabilities, engines and tiles in the sources: the tile with more columns first, of equal ones that with more rows.
 fn with_table(text: &str, table: &BTreeMap<Key, Entry>) -> Result<String> {
     let range = rows(text)?;
     let mut keys: Vec<&Key> = table.keys().collect();
     let engines = ["Wgmma", "Mma", "Plain"];
     keys.sort_by_key(|(capability, engine, tile)| {
-        let size = numbers(tile);
-        (*capability, engines.iter().position(|of| of == engine), std::cmp::Reverse(size))
+        let columns_and_rows: Vec<u64> = numbers(tile).into_iter().rev().collect();
+        (*capability, engines.iter().position(|of| of == engine), std::cmp::Reverse(columns_and_rows))
     });
     let mut lines = String::new();
     for key in keys {
