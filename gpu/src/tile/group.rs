@@ -32,6 +32,7 @@ impl GroupTask {
             c,
             c_short: core::ptr::null_mut(),
             overflow: self.overflow,
+            found_factor: core::ptr::null(),
             a_part_stride: 0,
             b_part_stride: 0,
             c_part_stride: member.c_part_stride,

@@ -1,6 +1,7 @@
 //! What a launch works on, and the number formats.
 
 use crate::cuda::DeviceArgs;
+use crate::cuda::memory::load;
 use crate::cuda::mma::{pack_bf16, pack_f16, unpack_bf16, unpack_f16};
 use crate::cuda::tensor_map::TensorMap;
 
@@ -81,6 +82,10 @@ pub struct ProductTask {
     #[len(1)]
     #[nullable]
     pub overflow: *mut u32,
+    /// `[1]` What sums are multiplied with as well as with `factor`, a power of two which kernels before this one found; null for nothing.
+    #[len(1)]
+    #[nullable]
+    pub found_factor: *const f32,
     /// Values from a part of A to the next.
     pub a_part_stride: u64,
     /// Values from a part of B to the next.
@@ -125,7 +130,23 @@ pub struct ProductTask {
     pub cluster: u32,
 }
 
-const _: () = assert!(size_of::<ProductTask>() == 176);
+const _: () = assert!(size_of::<ProductTask>() == 184);
+
+impl ProductTask {
+    /// What sums are multiplied with before the bias is added.
+    ///
+    /// # Safety
+    /// The task's arrays have the lengths it says.
+    #[inline(always)]
+    #[track_caller]
+    pub(super) unsafe fn whole_factor(&self) -> f32 {
+        if self.found_factor.is_null() {
+            return self.factor;
+        }
+        // SAFETY: one is there, as the caller vouches.
+        self.factor * unsafe { load(self.found_factor, 0) }
+    }
+}
 
 /// One of several products of a launch.
 #[repr(C)]

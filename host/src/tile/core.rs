@@ -265,6 +265,8 @@ pub(crate) struct Views<'a> {
     pub c: InOut<'a, f32>,
     pub c_short: InOut<'a, u16>,
     pub overflow: InOut<'a, u32>,
+    /// What sums are multiplied with as well, found on the device.
+    pub found_factor: In<'a, f32>,
 }
 
 /// The kernels of a device, loaded once for many products.
@@ -543,7 +545,8 @@ impl Core {
     ) -> ProductTaskArgs<'a> {
         let Shape { n, k, a, b, c_stride, c_parts, c_part_stride, mask_stride, division, factor, rectifier, .. } =
             self.shape;
-        let Views { a: on_a, b: on_b, bias, residual, residual_short, mask, c, c_short, overflow } = views;
+        let Views { a: on_a, b: on_b, bias, residual, residual_short, mask, c, c_short, overflow, found_factor } =
+            views;
         let [height, width, side] = self.shape.images.map_or([0, 0, 1], |of| [of.height, of.width, of.side]);
         ProductTaskArgs {
             maps: maps.into().map_or_else(In::none, Buffer::view),
@@ -556,6 +559,7 @@ impl Core {
             c,
             c_short,
             overflow,
+            found_factor,
             a_part_stride: a.part_stride,
             b_part_stride: b.part_stride,
             c_part_stride,

@@ -403,6 +403,7 @@ impl<T: Operand> Product<T> {
             c,
             c_short,
             overflow: InOut::none(),
+            found_factor: In::none(),
         };
         self.core.run(stream, shape.m, operands.maps.as_ref(), views)
     }

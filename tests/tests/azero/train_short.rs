@@ -37,12 +37,12 @@ const BF16: Short = Short {
     apart: 1.0 / 8192.0,
     rounded: 2,
 };
-/// In tf32 a number has two parts of bfloat16. The first leaves at most 2⁻⁸ of the number's power of two, the second at most 2⁻¹⁷; the product of two second parts, which is left out, is at most 2⁻¹⁶. So a product is off by 2⁻¹⁵, and
-/// with what sums lose, 2⁻²⁰, by less than 2⁻¹⁴; a number alone, with its half of what is left out, by at most 2⁻¹⁶.
+/// In tf32 a number has 11 significant bits, in half precision with a scale; only inputs are rounded. As in [`BF16`]: sums that are off by 2⁻²⁰ lie on the other side of the middle between two numbers, 2⁻¹⁰ apart, for 2⁻⁹ of them at most, so that an
+/// operand's length is off by 2⁻¹⁰ times the root of that, less than 2⁻¹⁴.
 const TF32: Short = Short {
     precision: Precision::Tf32,
-    rounding: 1.0 / 65_536.0,
-    operands: Operands::Exact,
+    rounding: 1.0 / 2048.0,
+    operands: Operands::Tf32,
     apart: 1.0 / 16_384.0,
     rounded: 1,
 };

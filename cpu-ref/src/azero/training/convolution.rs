@@ -20,40 +20,45 @@ pub struct Layer {
     pub operands: Operands,
 }
 
-/// Numbers that products read, of inputs, weights and gradients of outputs, and those they leave: outputs, and gradients of inputs. Sums of products are rounded once they are complete.
+/// Numbers that products read: inputs, weights and gradients of outputs; and those they leave: outputs, and gradients of inputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Operands {
     /// As they are.
     #[default]
     Exact,
-    /// Rounded to bfloat16: the nearest number of 8 significant bits, of two the even one.
+    /// Those that are read are rounded to TF32: the nearest number of 11 significant bits, of two the even one.
+    Tf32,
+    /// All are rounded to bfloat16, 8 significant bits; sums of products once they are complete.
     Bfloat16,
 }
 
 impl Operands {
-    /// Rounds numbers in place.
-    pub(super) fn round<T: Real>(self, values: &mut [T]) {
-        if let Cow::Owned(rounded) = self.of(values) {
-            values.copy_from_slice(&rounded);
+    /// Rounds what products leave, in place.
+    pub(super) fn round_results<T: Real>(self, values: &mut [T]) {
+        if self == Self::Bfloat16 {
+            values.iter_mut().for_each(|value| *value = rounded::<T, 16>(*value));
         }
     }
 
-    /// The numbers, rounded.
+    /// What products read of numbers.
     pub(super) fn of<T: Real>(self, values: &[T]) -> Cow<'_, [T]> {
         match self {
             Self::Exact => Cow::Borrowed(values),
-            Self::Bfloat16 => values.iter().map(|value| T::rounded(bfloat16(value.widened()).into())).collect(),
+            Self::Tf32 => values.iter().map(|&value| rounded::<T, 13>(value)).collect(),
+            Self::Bfloat16 => values.iter().map(|&value| rounded::<T, 16>(value)).collect(),
         }
     }
 }
 
-/// The upper half of a number of single precision, rounded.
-fn bfloat16(value: f64) -> f32 {
-    if value.is_nan() {
-        return f32::NAN;
+/// A number of single precision without its last bits, rounded to the nearest, of two to the even one.
+fn rounded<T: Real, const BITS: u32>(value: T) -> T {
+    let single = value.widened() as f32;
+    if single.is_nan() {
+        return T::rounded(f64::NAN);
     }
-    let bits = (value as f32).to_bits();
-    f32::from_bits((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF_0000)
+    let bits = single.to_bits();
+    let bits = bits + ((1 << (BITS - 1)) - 1) + (bits >> BITS & 1);
+    T::rounded(f32::from_bits(bits >> BITS << BITS).into())
 }
 
 /// Sides of a product below which plain loops do it, as in [`pieces::matmul`].

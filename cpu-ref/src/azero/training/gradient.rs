@@ -62,12 +62,14 @@ impl<T: Real> Course<'_, T> {
     fn forward<P: Program>(&self, layer: Layer, [conv, norm]: [usize; 2], x: &[T], rest: Option<&[T]>) -> Block<T> {
         let cells = self.network.shape().cells();
         let mut before = layer.forward::<T, P>(x, self.network.affine(conv));
-        layer.operands.round(&mut before);
+        layer.operands.round_results(&mut before);
         let of = self.network.norm(norm);
         let statistics = Statistics::of::<P>(&before, of.bias.len(), cells);
         let mut out = batch_norm::forward::<T, P>(&before, &statistics, [of.weight, of.bias], cells);
         if let Some(rest) = rest {
-            pieces::add(&layer.operands.of(rest), &mut out);
+            let mut rest = rest.to_vec();
+            layer.operands.round_results(&mut rest);
+            pieces::add(&rest, &mut out);
         }
         pieces::relu(&mut out);
         Block { layer, conv, norm, before, statistics, out }
@@ -171,11 +173,11 @@ impl<T: Real> Network<T> {
         for (number, [first, second]) in torso.iter().enumerate().rev() {
             let x = number.checked_sub(1).map_or(&input.out, |before| &torso[before][1].out);
             let mut by_mid = course.backward::<P>(second, &first.out, &mut by_x);
-            settings.operands.round(&mut by_mid);
+            settings.operands.round_results(&mut by_mid);
             // What passed the rectifier, the residual's gradient; the heads' is not rounded before.
-            settings.operands.round(&mut by_x);
+            settings.operands.round_results(&mut by_x);
             pieces::add(&course.backward::<P>(first, x, &mut by_mid), &mut by_x);
-            settings.operands.round(&mut by_x);
+            settings.operands.round_results(&mut by_x);
         }
         course.backward::<P>(&input, batch.observations, &mut by_x);
 

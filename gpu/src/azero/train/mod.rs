@@ -1,10 +1,10 @@
 //! Training the network: forward with batch statistics, loss, backward, Adam. Any shape; the same bits every run. Single precision; where
-//! the convolutions of 3 × 3 are products of `tile`, their operands are numbers in one to three parts of bfloat16 ([`mod@short`]), and all else stays as it is.
+//! the convolutions of 3 × 3 are products of `tile`, their operands are bfloat16, or numbers in one or two parts of half precision with a [scale](mod@scale) ([`mod@short`]), and all else stays as it is.
 //!
 //! ```text
 //! a step   gather -> for each layer: forward, norm_parts, norm_finish, norm_apply -> loss
 //!          -> for each layer from the last: norm_back_parts, norm_back_finish, norm_back_apply, gradient, sum_parts, backward -> adam -> finish
-//! by `tile`     filters before the first layer; and of convolutions of 3 × 3 those of `tile`, with sum_filters in place of sum_parts
+//! by `tile`     scales and filters before the first layer; and of convolutions of 3 × 3 those of `tile`, with sum_filters in place of sum_parts
 //! ```
 //!
 //! All launches of a step take the step's number from device memory, which `azero_train_finish` moves on: one recorded graph serves every step. Launches overlap:
@@ -20,7 +20,8 @@
 //! | [`product`] | convolutions and linear layers, forward and backward |
 //! | [`norm`] | batch norm, ReLU, residual sum, forward and backward |
 //! | [`loss`] | policy and value loss, and its gradient |
-//! | [`mod@short`] | filters in parts of bfloat16, and sums of their gradients |
+//! | [`mod@scale`] | powers of two that numbers are multiplied by before they are written in half precision |
+//! | [`mod@short`] | filters in bfloat16 or parts of half precision, and sums of their gradients |
 //! | [`update`] | sums of parts, Adam, the step's report |
 
 pub mod loss;
@@ -29,6 +30,7 @@ mod operand;
 pub mod product;
 mod quad;
 pub mod samples;
+pub mod scale;
 pub mod short;
 pub mod update;
 
@@ -52,6 +54,7 @@ crate::kernel_set! {
     norm::azero_train_norm_back_finish,
     norm::azero_train_norm_back_apply,
     loss::azero_train_loss,
+    scale::azero_train_scales,
     short::azero_train_filters,
     short::azero_train_sum_filters,
     update::azero_train_sum_parts,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! values    [n_pixels, channels]           channels last, a multiple of 4
-//! parts     [2, n_parts, channels]         of PART_ROWS pixels each: mean and sum of squared distances from it; or the sums of the backward pass
+//! parts     [3, n_parts, channels]         of PART_ROWS pixels each: mean and sum of squared distances from it; or the sums of the backward pass, and the largest gradient
 //! a block   32 quads of channels x 8 lanes of pixels; thread (lane, quad) has the pixels lane, lane + 8, … of its part in registers
 //! ```
 //!
@@ -20,11 +20,12 @@
 #![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
 use super::quad::{add, load_quad, store_quad};
-use super::short::{MAX_PARTS, Parts, load_short, short_line, store_parts};
-use crate::cuda::memory::Vec4;
+use super::scale::{BACKWARD, FILTER_GRADIENT, FILTERS, GRADIENT, INPUTS, OUTPUTS, SCALES, inverse_of, scale_of};
+use super::short::{MAX_PARTS, Parts, are_above_0, load_short, short_line, store_parts};
+use crate::cuda::memory::{Vec4, load, store};
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::follow;
-use crate::cuda::{DeviceArgs, kernel, math, shared_array, sync, thread, warp};
+use crate::cuda::{DeviceArgs, atomic, kernel, math, shared_array, sync, thread, warp};
 use crate::launch::LaunchShape;
 use crate::unroll::unroll;
 
@@ -38,6 +39,9 @@ const LANES: u32 = BLOCK / thread::WARP;
 const OWN: usize = (PART_ROWS / LANES) as usize;
 /// Channels of a block.
 const BLOCK_CHANNELS: u32 = thread::WARP * 4;
+
+/// Lines of values that a part of a batch has.
+pub const PARTS: u32 = 3;
 
 /// Parts of a batch.
 pub const fn n_parts(n_pixels: u32) -> u32 {
@@ -94,8 +98,8 @@ pub struct Norm {
     /// Running mean and variance, `[2, channels]`.
     #[len(2 * channels)]
     pub running: *mut f32,
-    /// `[2, n_parts, channels]`.
-    #[len(2 * n_parts(n_pixels) * channels)]
+    /// `[3, n_parts, channels]`; the last only where there are `scales`.
+    #[len(PARTS * n_parts(n_pixels) * channels)]
     pub parts: *mut f32,
     /// Gradient of `output`; null for the forward kernels, and where it is `output_gradient_short`.
     #[len(n_pixels * channels)]
@@ -115,7 +119,7 @@ pub struct Norm {
     /// See `weight_gradient`.
     #[len(channels)]
     pub bias_gradient: *mut f32,
-    /// `output` in parts of bfloat16, `[short_parts, short_pixels, short_line(channels)]`, written where it is there; what passed the ReLU has a first part above 0, but for values up to 2⁻¹³⁴, half the smallest bfloat16: they are rounded to 0, and pass no gradient.
+    /// `output` in bfloat16, or in parts of half precision where there are `scales`, `[short_parts, short_pixels, short_line(channels)]`, written where it is there; what passed the ReLU has a first part above 0, but for values up to half the smallest such number: they are rounded to 0, and pass no gradient.
     #[len(((short_parts - 1) as usize * short_pixels as usize + n_pixels as usize) * short_line(channels) as usize)]
     #[nullable]
     pub output_short: *mut u16,
@@ -123,6 +127,10 @@ pub struct Norm {
     #[len(((short_parts - 1) as usize * short_pixels as usize + n_pixels as usize) * short_line(channels) as usize)]
     #[nullable]
     pub input_gradient_short: *mut u16,
+    /// What numbers are multiplied by before they are written in half precision, `[SCALES]` of the convolution before the norm; null for bfloat16.
+    #[len(SCALES)]
+    #[nullable]
+    pub scales: *mut f32,
     /// Pixels of the batch.
     pub n_pixels: u32,
     /// Channels, a multiple of 4.
@@ -133,7 +141,7 @@ pub struct Norm {
     pub epsilon: f32,
     /// 1 where `output_gradient_short`, or `output_gradient` without it, is to hold what passes the ReLU.
     pub keep: u32,
-    /// Parts of what is written in bfloat16.
+    /// Parts of what is written in 16 bits.
     pub short_parts: u32,
     /// Pixels from a part to the next.
     pub short_pixels: u32,
@@ -141,7 +149,7 @@ pub struct Norm {
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Norm>() == 168);
+const _: () = assert!(size_of::<Norm>() == 176);
 
 /// What a thread works on: its first pixel, the one after its part's last, its quad's first channel, and whether there is one. A thread without a quad has no
 /// pixels and the first channel, so that it goes the way of the others and tests `active` once, at the end: tested on both sides of a barrier, it would
@@ -180,15 +188,16 @@ impl Norm {
         pixel as usize * short_line(self.channels) as usize + channel as usize
     }
 
+    /// Elements from a part of a number of 16 bits to the next.
     #[inline(always)]
-    fn short_parts(&self) -> Parts {
-        Parts { n: self.short_parts, stride: self.short_at(self.short_pixels, 0) }
+    fn short_stride(&self) -> usize {
+        self.short_at(self.short_pixels, 0)
     }
 
-    /// Index of a part's quad in the first or second half of the parts.
+    /// Index of a part's quad in the first, second or last third of the parts.
     #[inline(always)]
-    fn part_at(&self, half: u32, channel: u32) -> usize {
-        self.at(half * n_parts(self.n_pixels) + thread::block_idx_x(), channel)
+    fn part_at(&self, third: u32, channel: u32) -> usize {
+        self.at(third * n_parts(self.n_pixels) + thread::block_idx_x(), channel)
     }
 }
 
@@ -232,27 +241,41 @@ unsafe fn load_own(norm: &Norm, first: u32, end: u32, channel: u32) -> [[f32; 4]
 unsafe fn passed(norm: &Norm, [pixel, channel]: [u32; 2], mean: [f32; 4], inverse: [f32; 4]) -> ([f32; 4], [f32; 4]) {
     let at = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
     // SAFETY: the caller's pixel and channel exist.
-    let (input, output, gradient) = unsafe {
-        let output = if norm.output_short.is_null() {
-            load_quad(norm.output.cast_const(), at[0])
+    let (input, passes, gradient) = unsafe {
+        let passes = if norm.output_short.is_null() {
+            load_quad(norm.output.cast_const(), at[0]).map(|output| output > 0.0)
         } else {
-            load_short(norm.output_short.cast_const(), at[1])
+            are_above_0(norm.output_short.cast_const(), at[1])
         };
         let gradient = load_either(at, norm.output_gradient, norm.output_gradient_short);
-        (load_either(at, norm.input, norm.input_short), output, gradient)
+        (load_either(at, norm.input, norm.input_short), passes, gradient)
     };
     let (mut passed, mut normal) = ([0.0; 4], [0.0; 4]);
     for j in 0..4 {
-        passed[j] = if output[j] > 0.0 { gradient[j] } else { 0.0 };
+        passed[j] = if passes[j] { gradient[j] } else { 0.0 };
         normal[j] = (input[j] - mean[j]) * inverse[j];
     }
     (passed, normal)
+}
+
+/// The larger ones of two quads.
+#[inline(always)]
+fn larger(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+    let larger = |a: f32, b: f32| if b > a { b } else { a };
+    [larger(a[0], b[0]), larger(a[1], b[1]), larger(a[2], b[2]), larger(a[3], b[3])]
 }
 
 /// Sum of the lanes' quads of one column of the block, in the order of the lanes, on every lane. All threads call it.
 #[inline(always)]
 #[track_caller]
 fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
+    fold_lanes(own, scratch, add)
+}
+
+/// As [`sum_of_lanes`], of what `combine` makes of quads; the first is with zeros.
+#[inline(always)]
+#[track_caller]
+fn fold_lanes(own: [f32; 4], scratch: Shared<Vec4>, combine: fn([f32; 4], [f32; 4]) -> [f32; 4]) -> [f32; 4] {
     // SAFETY: the block has an element for each of its threads, and both indices are below their number.
     unsafe {
         scratch.set_unchecked(thread::thread_idx_x(), Vec4(own.map(f32::to_bits)));
@@ -261,7 +284,7 @@ fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
         let mut sum = [0.0; 4];
         for lane in 0..LANES {
             let quad = scratch.get_unchecked(lane * thread::WARP + thread::lane());
-            sum = add(sum, quad.0.map(f32::from_bits));
+            sum = combine(sum, quad.0.map(f32::from_bits));
         }
         sum
     }
@@ -282,6 +305,23 @@ fn sum_of_block(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
         sum = add(sum, scratch.get(warp).0.map(f32::from_bits));
     }
     sum
+}
+
+/// Largest of all threads' quads, which are not negative, on every thread. All threads call it.
+#[inline(always)]
+#[track_caller]
+fn max_of_block(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
+    let of_warp = own.map(warp::reduce_max);
+    if thread::lane() == 0 {
+        scratch.set(thread::warp_index(), Vec4(of_warp.map(f32::to_bits)));
+    }
+    // All warps' must be there.
+    sync::sync_threads();
+    let mut most = [0.0; 4];
+    for warp in 0..LANES {
+        most = larger(most, scratch.get(warp).0.map(f32::from_bits));
+    }
+    most
 }
 
 /// Calls `of` with this thread's parts out of `parts` and whether each is there; a part that is not has the number of the last one. Four at a time, so that their
@@ -415,7 +455,7 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 /// Norm, residual sum and ReLU: `relu((x - mean) · inverse · weight + bias [+ residual])`.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
-/// * Reads: `input`, `moments`, `weight`, `bias`, `residual`, or those in bfloat16.
+/// * Reads: `input`, `moments`, `weight`, `bias`, `residual`, or those in bfloat16; `scales`.
 /// * Writes: `output`, `output_short`, those that are there.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.
@@ -436,6 +476,7 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
         let mean = load_quad(norm.moments, channel as usize);
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
         let (weight, bias) = (load_quad(norm.weight, channel as usize), load_quad(norm.bias, channel as usize));
+        let parts = Parts::of(norm.short_parts, norm.short_stride(), norm.scales, OUTPUTS);
         for pixel in thread::strided(first, end, LANES) {
             let at = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
             let input = load_either(at, norm.input, norm.input_short);
@@ -454,18 +495,18 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
                 store_quad(norm.output, at[0], output);
             }
             if !norm.output_short.is_null() {
-                store_parts(norm.output_short, at[1], norm.short_parts(), output);
+                store_parts(norm.output_short, at[1], parts, output);
             }
         }
     }
 }
 
-/// Sums of each part: of the gradient behind the ReLU, and of it times the normalised value.
+/// Sums of each part: of the gradient behind the ReLU, and of it times the normalised value; and the largest gradient, where there are scales.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
 /// * Reads: `input`, `output`, `output_gradient`, or those in bfloat16; `moments`.
 /// * Writes: `parts`.
-/// * Shared: 8,192 bytes: four channels of each thread, twice.
+/// * Shared: 12,288 bytes: four channels of each thread, three times.
 /// * Cost: 8 pixels × 4 channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::backward`.
 /// * Source: Ioffe and Szegedy 2015, section 3 (gradients).
@@ -476,10 +517,11 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
 pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
     follow();
     let (sums, products) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
+    let maxima = shared_array![Vec4; BLOCK as usize];
     let ThreadRange { first, end, channel, active } = norm.thread_range();
     // SAFETY: `norm` describes valid memory, as the kernel asks. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
     unsafe {
-        let (mut sum, mut product) = ([0.0; 4], [0.0; 4]);
+        let (mut sum, mut product, mut most) = ([0.0; 4], [0.0; 4], [0.0; 4]);
         let mean = load_quad(norm.moments, channel as usize);
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
         for pixel in thread::strided(first, end, LANES) {
@@ -488,9 +530,16 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
                 sum[j] += gradient[j];
                 product[j] += gradient[j] * normal[j];
             }
+            most = larger(most, gradient.map(f32::abs));
         }
         let sum = sum_of_lanes(sum, sums);
         let product = sum_of_lanes(product, products);
+        if !norm.scales.is_null() {
+            let most = fold_lanes(most, maxima, larger);
+            if active && thread::warp_index() == 0 {
+                store_quad(norm.parts, norm.part_at(2, channel), most);
+            }
+        }
         if active && thread::warp_index() == 0 {
             store_quad(norm.parts, norm.part_at(0, channel), sum);
             store_quad(norm.parts, norm.part_at(1, channel), product);
@@ -498,12 +547,12 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
     }
 }
 
-/// Gradients of the norm's weight and bias from the parts' sums.
+/// Gradients of the norm's weight and bias from the parts' sums; and the bound of the gradient of the input, where there are scales.
 ///
 /// * Launch: [`finish_shape`], a block four channels, 256 threads.
-/// * Reads: `parts`.
-/// * Writes: `weight_gradient`, `bias_gradient`.
-/// * Shared: 256 bytes: sums of the warps, twice.
+/// * Reads: `parts`, `weight`, `moments`.
+/// * Writes: `weight_gradient`, `bias_gradient`, `scales`.
+/// * Shared: 384 bytes: sums and maxima of the warps.
 /// * Cost: 2 × ⌈parts / 256⌉ loads of four channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::backward`.
 /// * Source: Ioffe and Szegedy 2015, section 3 (gradients).
@@ -516,7 +565,9 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
     let (sums, products) = (shared_array![Vec4; LANES as usize], shared_array![Vec4; LANES as usize]);
     let (channel, channels) = (thread::block_idx_x() as usize * 4, norm.channels as usize);
     let parts = n_parts(norm.n_pixels);
-    let (mut sum, mut product) = ([0.0; 4], [0.0; 4]);
+    let maxima = shared_array![Vec4; LANES as usize];
+    let (mut sum, mut product, mut most) = ([0.0; 4], [0.0; 4], [0.0; 4]);
+    let has_scales = !norm.scales.is_null();
     // SAFETY: parts and channels exist; the quad is this block's, and one thread writes it.
     unsafe {
         own_parts(parts, |part, there| {
@@ -525,11 +576,29 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
             if there {
                 (sum, product) = (add(sum, of_sum), add(product, of_product));
             }
+            if has_scales {
+                most = larger(most, load_quad(norm.parts, (2 * parts + part) as usize * channels + channel));
+            }
         });
         let (sum, product) = (sum_of_block(sum, sums), sum_of_block(product, products));
         if thread::thread_idx_x() == 0 {
             store_quad(norm.bias_gradient, channel, sum);
             store_quad(norm.weight_gradient, channel, product);
+        }
+        if has_scales {
+            let most = max_of_block(most, maxima);
+            if thread::thread_idx_x() == 0 {
+                let (weight, inverse) = (load_quad(norm.weight, channel), load_quad(norm.moments, channels + channel));
+                let count = norm.n_pixels as f32;
+                let mut bound = 0.0;
+                for j in 0..4 {
+                    let gradient = most[j] + (sum[j].abs() + math::sqrt(count) * product[j].abs()) / count;
+                    let of_channel = (weight[j] * inverse[j]).abs() * gradient;
+                    bound = if of_channel > bound { of_channel } else { bound };
+                }
+                // Of numbers from 0 on the larger has the larger bits.
+                atomic::max_u32(norm.scales.add(GRADIENT).cast(), bound.to_bits());
+            }
         }
     }
 }
@@ -537,8 +606,8 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 /// Gradient of the input: `weight · inverse · (g - mean of g - normalised · mean of g · normalised)`, with `g` what passes the ReLU.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
-/// * Reads: `input`, `output`, `output_gradient`, or those in bfloat16; `moments`, `weight`, `weight_gradient`, `bias_gradient`.
-/// * Writes: `input_gradient`, `input_gradient_short`, those that are there; `output_gradient` or `output_gradient_short`, where `keep` is 1.
+/// * Reads: `input`, `output`, `output_gradient`, or those in bfloat16; `moments`, `weight`, `weight_gradient`, `bias_gradient`, `scales`.
+/// * Writes: `input_gradient`, `input_gradient_short`, those that are there; `output_gradient` or `output_gradient_short`, where `keep` is 1; in `scales` what the convolution's products are to be multiplied by.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::backward`.
@@ -561,6 +630,15 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
         let weight = load_quad(norm.weight, channel as usize);
         let sum = load_quad(norm.bias_gradient, channel as usize).map(|sum| sum / count);
         let product = load_quad(norm.weight_gradient, channel as usize).map(|sum| sum / count);
+        let mut parts = Parts::of(norm.short_parts, norm.short_stride(), norm.scales, GRADIENT);
+        if parts.is_half {
+            parts.scale = scale_of(parts.scale);
+            if thread::block_idx_x() + thread::block_idx_y() + thread::thread_idx_x() == 0 {
+                let factor = inverse_of(parts.scale);
+                store(norm.scales, BACKWARD, factor * inverse_of(load(norm.scales, FILTERS)));
+                store(norm.scales, FILTER_GRADIENT, factor * load(norm.scales, INPUTS));
+            }
+        }
         for pixel in thread::strided(first, end, LANES) {
             let [at, short_at] = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
             let (gradient, normal) = passed(&norm, [pixel, channel], mean, inverse);
@@ -572,13 +650,13 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
                 store_quad(norm.input_gradient, at, input);
             }
             if !norm.input_gradient_short.is_null() {
-                store_parts(norm.input_gradient_short, short_at, norm.short_parts(), input);
+                store_parts(norm.input_gradient_short, short_at, parts, input);
             }
             if norm.keep != 0 {
                 if norm.output_gradient_short.is_null() {
                     store_quad(norm.output_gradient, at, gradient);
                 } else {
-                    store_parts(norm.output_gradient_short, short_at, Parts::ONE, gradient);
+                    store_parts(norm.output_gradient_short, short_at, Parts::BFLOAT16, gradient);
                 }
             }
         }

@@ -178,7 +178,7 @@ pub unsafe fn azero_train_gather(
     }
 }
 
-/// As [`azero_train_gather`], in bfloat16: `[n, cells, short_line(planes)]`.
+/// As [`azero_train_gather`], in bfloat16, or in half precision where `is_half` is 1: `[n, cells, short_line(planes)]`.
 ///
 /// * Launch: [`shape`], a thread four planes of a pixel, blocks of 256.
 /// * Reads: bits of `planes` in `samples`, `order` and `step` of `batch`.
@@ -197,6 +197,7 @@ pub unsafe fn azero_train_gather_short(
     #[len(batch.n * cells * short_line(planes))] observations: *mut u16,
     cells: u32,
     planes: u32,
+    is_half: u32,
 ) {
     follow();
     // SAFETY: as the kernel asks; the quad is this thread's.
@@ -204,7 +205,7 @@ pub unsafe fn azero_train_gather_short(
         if let Some(quad) = Quad::gather(&samples, &batch, cells, planes) {
             let quads = line_length(planes) / 4;
             let at = (quad.at / quads) as usize * short_line(planes) as usize + (quad.at % quads) as usize * 4;
-            store_parts(observations, at, Parts::ONE, quad.values);
+            store_parts(observations, at, Parts { is_half: is_half != 0, ..Parts::BFLOAT16 }, quad.values);
         }
     }
 }

@@ -1,18 +1,19 @@
-//! What the products of `tile` read and write: numbers of single precision in one to three parts of bfloat16, each what the parts before it leave, rounded.
+//! What the products of `tile` read and write: bfloat16; or numbers of single precision, multiplied by a [scale](super::scale), in one or two parts of half precision, each what the parts before it leave, rounded.
 //!
 //! ```text
-//! values     [n_parts, n_pixels, short_line(channels)]     bfloat16: inputs of convolutions, and gradients of their outputs; observations are 0 or 1, in one part
+//! values     [n_parts, n_pixels, short_line(channels)]     inputs of convolutions, and gradients of their outputs; observations are 0 or 1, in one part
 //! weights    [9, n_inputs, n_outputs]                      single precision, as everywhere in this module
-//! filters    [n_parts, n_outputs, 9, short_line(n_inputs)] bfloat16: of the way forward
-//! turned     [n_parts, n_inputs, 9, short_line(n_outputs)] bfloat16: turned by half a circle, of the way back
+//! filters    [n_parts, n_outputs, 9, short_line(n_inputs)] of the way forward
+//! turned     [n_parts, n_inputs, 9, short_line(n_outputs)] turned by half a circle, of the way back
 //! parts      [divisions, n_outputs, 9, columns]            single precision: the gradient of the filters, of each division of the pixels
 //! ```
 //!
 //! The copy engine wants lines of 16 bytes. What lies behind the channels of a line is read by nobody.
 
 use super::quad::{load_quad, store_quad};
+use super::scale::{FILTERS, SCALES};
 use crate::cuda::memory;
-use crate::cuda::mma::{pack_bf16, unpack_bf16};
+use crate::cuda::mma::{pack_bf16, pack_f16, unpack_bf16, unpack_f16};
 use crate::cuda::sync::follow;
 use crate::cuda::{kernel, thread};
 use crate::launch::LaunchShape;
@@ -22,10 +23,10 @@ use crate::unroll::unroll;
 pub const BLOCK: u32 = 256;
 /// Taps of a filter.
 const TAPS: u32 = 9;
-/// Most parts of a number: three hold one of single precision.
-pub const MAX_PARTS: u32 = 3;
+/// Most parts of a number: two of half precision hold 22 bits.
+pub const MAX_PARTS: u32 = 2;
 
-/// Numbers of a line of `channels` channels in bfloat16: 16 bytes are read at once.
+/// Numbers of 16 bits of a line of `channels` channels: 16 bytes are read at once.
 pub const fn short_line(channels: u32) -> u32 {
     channels.next_multiple_of(8)
 }
@@ -37,11 +38,28 @@ pub(super) struct Parts {
     pub n: u32,
     /// Elements from a part to the next, a multiple of 4.
     pub stride: usize,
+    /// Whether they are of half precision, and not bfloat16.
+    pub is_half: bool,
+    /// What numbers are multiplied by before.
+    pub scale: f32,
 }
 
 impl Parts {
-    /// One, of numbers that it holds or that are to be rounded.
-    pub const ONE: Self = Self { n: 1, stride: 0 };
+    /// A bfloat16, of numbers that it holds or that are to be rounded.
+    pub const BFLOAT16: Self = Self { n: 1, stride: 0, is_half: false, scale: 1.0 };
+
+    /// Of half precision if there is a scale at `scales`, which may be null, else of bfloat16.
+    ///
+    /// # Safety
+    /// The scale is there, and nobody writes it meanwhile.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn of(n: u32, stride: usize, scales: *const f32, scale: usize) -> Self {
+        let is_half = !scales.is_null();
+        // SAFETY: the caller's.
+        let scale = if is_half { unsafe { memory::load(scales, scale) } } else { 1.0 };
+        Self { n, stride, is_half, scale }
+    }
 }
 
 /// Writes four neighbouring values from element `index` of each part on.
@@ -51,19 +69,25 @@ impl Parts {
 #[inline(always)]
 #[track_caller]
 pub(super) unsafe fn store_parts(base: *mut u16, index: usize, parts: Parts, quad: [f32; 4]) {
-    let (mut left, mut index, mut part) = (quad, index, 0);
+    let (mut left, mut index, mut part) = (quad.map(|value| value * parts.scale), index, 0);
     while part < parts.n {
-        let [low, high] = [pack_bf16(left[0], left[1]), pack_bf16(left[2], left[3])];
+        let [low, high] = match parts.is_half {
+            true => [pack_f16(left[0], left[1]), pack_f16(left[2], left[3])],
+            false => [pack_bf16(left[0], left[1]), pack_bf16(left[2], left[3])],
+        };
         // SAFETY: the 8 bytes are the array's, aligned and this thread's, as is asked for.
         unsafe { memory::store(base.cast::<u64>(), index / 4, u64::from(low) | u64::from(high) << 32) };
-        let [[a, b], [c, d]] = [unpack_bf16(low), unpack_bf16(high)];
+        let [[a, b], [c, d]] = match parts.is_half {
+            true => [unpack_f16(low), unpack_f16(high)],
+            false => [unpack_bf16(low), unpack_bf16(high)],
+        };
         left = [left[0] - a, left[1] - b, left[2] - c, left[3] - d];
         index += parts.stride;
         part += 1;
     }
 }
 
-/// The first parts of four neighbouring values, from element `index` on.
+/// Four neighbouring bfloat16, from element `index` on.
 ///
 /// # Safety
 /// The array at `base` has them, begins at a multiple of 8 bytes, and nobody writes it meanwhile; `index` is a multiple of 4.
@@ -76,15 +100,27 @@ pub(super) unsafe fn load_short(base: *const u16, index: usize) -> [f32; 4] {
     [a, b, c, d]
 }
 
+/// Whether each of four neighbouring numbers of 16 bits, from element `index` on, is above 0: bfloat16 or half precision.
+///
+/// # Safety
+/// As [`load_short`].
+#[inline(always)]
+#[track_caller]
+pub(super) unsafe fn are_above_0(base: *const u16, index: usize) -> [bool; 4] {
+    // SAFETY: as there.
+    let bits = unsafe { memory::load(base.cast::<u64>(), index / 4) };
+    [0, 16, 32, 48].map(|shift| (bits >> shift) as i16 > 0)
+}
+
 /// Launch shape of [`azero_train_filters`].
 pub const fn filters_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
     LaunchShape::linear(TAPS * (n_inputs / 4) * (n_outputs / 4), BLOCK)
 }
 
-/// The weights of a convolution of 3 × 3 as filters in parts of bfloat16, for the way forward and for the way back.
+/// The weights of a convolution of 3 × 3 as filters in bfloat16, or in parts of half precision where `is_half` is 1, for the way forward and for the way back.
 ///
 /// * Launch: [`filters_shape`], a thread 4 × 4 weights of a tap, blocks of 256.
-/// * Reads: `weights`.
+/// * Reads: `weights`, `scales`.
 /// * Writes: `filters`, `turned`.
 /// * Shared: none.
 /// * Cost: a weight read once, and each of its parts written twice.
@@ -102,9 +138,11 @@ pub unsafe fn azero_train_filters(
     #[len(TAPS * n_inputs * n_outputs)] weights: *const f32,
     #[len(n_parts as usize * (n_outputs * TAPS) as usize * short_line(n_inputs) as usize)] filters: *mut u16,
     #[len(n_parts as usize * (n_inputs * TAPS) as usize * short_line(n_outputs) as usize)] turned: *mut u16,
+    #[len(SCALES)] scales: *const f32,
     n_inputs: u32,
     n_outputs: u32,
     n_parts: u32,
+    is_half: u32,
 ) {
     follow();
     let (inputs, outputs) = (n_inputs / 4, n_outputs / 4);
@@ -112,7 +150,9 @@ pub unsafe fn azero_train_filters(
     let (output, rest) = (at % outputs * 4, at / outputs);
     let (input, tap) = (rest % inputs * 4, rest / inputs);
     let line = |outer: u32, tap: u32, channels: u32| (outer * TAPS + tap) as usize * short_line(channels) as usize;
-    let parts = |outer: u32, channels: u32| Parts { n: n_parts, stride: line(outer, 0, channels) };
+    let scales = if is_half == 0 { core::ptr::null() } else { scales };
+    // SAFETY: the scales are there, or null.
+    let parts = |outer: u32, channels: u32| unsafe { Parts::of(n_parts, line(outer, 0, channels), scales, FILTERS) };
     let (of_filters, of_turned) = (parts(n_outputs, n_inputs), parts(n_inputs, n_outputs));
     // SAFETY: tap, inputs and outputs exist; what is written is this thread's.
     unsafe {

@@ -72,7 +72,9 @@ pub unsafe fn write<F: Format, const R: usize>(task: &ProductTask, d: &[f32; R],
     let to_exchange = part.exchange + g * ROW_BYTES + 4 * t;
     let from_exchange = part.exchange + lane / 8 * ROW_BYTES + lane % 8 * 16;
     let (row, column) = (part.row + lane / 8, part.column + lane % 8 * VALUES);
-    let (step, least, factor) = (4 * task.c_stride as usize, least(task), task.factor);
+    let (step, least) = (4 * task.c_stride as usize, least(task));
+    // SAFETY: as the caller vouches.
+    let factor = unsafe { task.whole_factor() };
     unroll!(CHUNK in [0, 1, 2, 3] {
         let before = CHUNK as u32 * COLUMNS;
         if CHUNK * 32 < R && part.column + before < task.n {
@@ -126,7 +128,9 @@ pub unsafe fn write_single<const R: usize>(task: &ProductTask, d: &[f32; R], par
     let to_exchange = part.exchange + 4 * (g * STRIDE + 2 * t);
     let from_exchange = part.exchange + 4 * (lane / 8 * STRIDE + lane % 8 * 4);
     let (row, column) = (part.row + lane / 8, part.column + lane % 8 * 4);
-    let (step, least, factor) = (4 * task.c_stride as usize, least(task), task.factor);
+    let (step, least) = (4 * task.c_stride as usize, least(task));
+    // SAFETY: as the caller vouches.
+    let factor = unsafe { task.whole_factor() };
     let first = part.division as usize * task.c_part_stride as usize;
     unroll!(CHUNK in [0, 1, 2, 3, 4, 5, 6, 7] {
         let before = CHUNK as u32 * exchange::COLUMNS;

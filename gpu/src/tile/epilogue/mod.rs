@@ -164,6 +164,8 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
     part: Part,
 ) {
     let in_cluster = N == 1;
+    // SAFETY: as the caller vouches.
+    let factor = unsafe { task.whole_factor() };
     let mut lane = Lane { row: thread::lane() / 8, column: thread::lane() % 8 * 4 };
     let (mut turn, turns, blocks) = turns::<R, N>(task, &part);
     if in_cluster {
@@ -220,7 +222,7 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
                 let sums = unsafe { sums_of::<N>(&part, chunk, blocks, Lane { row, ..lane }) };
                 let mut quad = [0.0; 4];
                 unroll!(C in [0, 1, 2, 3] {
-                    quad[C] = fma(sums[C], task.factor, bias[C]);
+                    quad[C] = fma(sums[C], factor, bias[C]);
                 });
                 let column = column + lane.column;
                 loss += softmax::gradient(softmax, known, task, [row, column], &mut quad);
@@ -249,7 +251,7 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
                     [0.0; 4]
                 };
                 unroll!(C in [0, 1, 2, 3] {
-                    let sum = fma(quads[I % N][C], task.factor, bias[C]);
+                    let sum = fma(quads[I % N][C], factor, bias[C]);
                     let sum = if A { sum + residual[C] } else { sum };
                     let sum = if task.activation == activation::RELU { relu(sum) } else { sum };
                     // Numbers of 16 bits above 0 are integers above 0.

@@ -31,6 +31,8 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const A: bool>(
     part: Part,
 ) {
     let in_cluster = N == 1;
+    // SAFETY: as the caller vouches.
+    let factor = unsafe { task.whole_factor() };
     let mut lane = Lane { row: thread::lane() / 8, column: thread::lane() % 8 * 4 };
     let (row, column) = (part.row + lane.row, part.column + lane.column);
     let mut at =
@@ -93,7 +95,7 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const A: bool>(
                 // SAFETY: as the caller vouches.
                 let sums = unsafe { sums_of::<N>(&part, chunk, blocks, Lane { row: lane.row + 4 * I as u32, ..lane }) };
                 unroll!(C in [0, 1, 2, 3] {
-                    quads[I % N][C] = fma(sums[C], task.factor, bias[C]);
+                    quads[I % N][C] = fma(sums[C], factor, bias[C]);
                 });
                 if A {
                     let [low, high] = [F::unpack(residual[I % N] as u32), F::unpack((residual[I % N] >> 32) as u32)];

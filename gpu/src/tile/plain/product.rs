@@ -217,6 +217,8 @@ unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: b
             sync_threads();
         }
     }
+    // SAFETY: as the kernel asks.
+    let factor = unsafe { task.whole_factor() };
     unroll!(J in [0, 1] {
         let column = first_column + own_column + 16 * J as u32;
         let mut bias = [0.0; 4];
@@ -234,7 +236,7 @@ unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: b
             // SAFETY: as the kernel asks.
             let (residual, mask) = unsafe { (added_single(task, row, column), mask_of(task, row, column)) };
             unroll!(C in [0, 1, 2, 3] {
-                let sum = fma(quad[C], task.factor, bias[C]) + residual[C];
+                let sum = fma(quad[C], factor, bias[C]) + residual[C];
                 let sum = if task.activation == activation::RELU { relu(sum) } else { sum };
                 quad[C] = if mask[C] > 0.0 { sum } else { 0.0 };
             });

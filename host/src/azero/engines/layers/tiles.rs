@@ -102,6 +102,7 @@ impl Tiles {
             c: InOut::none(),
             c_short: output.cast(),
             overflow: InOut::none(),
+            found_factor: In::none(),
         };
         cores[at].run(stream, m, &maps[at], views)
     }

@@ -564,6 +564,7 @@ impl Tiles {
             c,
             c_short,
             overflow: InOut::none(),
+            found_factor: In::none(),
         };
         prepared.core.run(stream, n, prepared.maps.as_ref(), views)
     }
@@ -594,6 +595,7 @@ impl Tiles {
             c,
             c_short,
             overflow: InOut::none(),
+            found_factor: In::none(),
         };
         prepared.core.run(stream, training.batch, prepared.maps.as_ref(), views)
     }
@@ -623,6 +625,7 @@ impl Tiles {
             c,
             c_short,
             overflow: InOut::none(),
+            found_factor: In::none(),
         };
         let Loss { partial: losses, scale, mean, smoothing } = loss;
         logits.run(
@@ -666,6 +669,7 @@ impl Tiles {
                 c: result.view_mut().split_at(plan.layers[number].parts).1,
                 c_short: InOut::none(),
                 overflow: overflow_word(overflow.as_deref_mut()),
+                found_factor: In::none(),
             };
             prepared.core.run(stream, plan.layers[number].n_inputs + 1, prepared.maps.as_ref(), views)?;
         }

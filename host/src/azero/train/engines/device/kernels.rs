@@ -4,12 +4,13 @@ use warpplay_gpu::azero::train::loss::{LossArgs, OUTCOME};
 use warpplay_gpu::azero::train::norm::{self, NormArgs};
 use warpplay_gpu::azero::train::product::{LARGE, ProductArgs};
 use warpplay_gpu::azero::train::samples::{BatchArgs, SamplesArgs, Visit};
+use warpplay_gpu::azero::train::scale::{LEAST_REACH, SCALES};
 use warpplay_gpu::azero::train::short::short_line;
 use warpplay_gpu::azero::train::update::{self, AdamArgs, FinishArgs, Rate, StepReport};
 use warpplay_gpu::azero::train::{self, line_length};
 use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
 
-use super::plan::{NormPlan, Plan, ProductPlan, STEPS_AT_ONCE};
+use super::plan::{NormPlan, Operands, Plan, ProductPlan, STEPS_AT_ONCE};
 use super::tiles::{Beside, FilterGradients, Short, Tiles};
 use crate::azero::train::{Options, Samples};
 use crate::azero::{NORM_EPSILON, NetworkShape};
@@ -101,7 +102,7 @@ pub(super) struct Arrays {
     pub kept: [Buffer<f32>; 4],
     pub moments: Buffer<f32>,
     activations: Activations,
-    /// Operands in parts of bfloat16, if the plan's convolutions have such.
+    /// Operands of 16 bits, if the plan's convolutions have such.
     pub short: Option<Short>,
     norm_parts: Buffer<f32>,
     parts: Buffer<f32>,
@@ -136,13 +137,13 @@ impl Arrays {
             false => (line(width), 0),
         };
         let head = line(value_filters.max(policy_filters));
-        let (single, short) = match plan.parts.is_some() {
+        let (single, short) = match plan.operands.is_some() {
             true => (head, Short::bytes(plan)),
             false => (line(planes) + u64::from(most), 0),
         };
         let board = single + blocks + head + line(width) + middle;
         let vectors = 2 * (line(value_hidden) + line(1) + line(actions));
-        let norm_parts = 2 * u64::from(norm::n_parts(pixels as u32)) * u64::from(most);
+        let norm_parts = u64::from(norm::PARTS) * u64::from(norm::n_parts(pixels as u32)) * u64::from(most);
         let sums = norm_parts + plan.n_part_values as u64 + u64::from(update::n_partial(plan.n_values));
         let order = STEPS_AT_ONCE * plan.batch as usize;
         let steps = STEPS_AT_ONCE * (size_of::<StepReport>() + size_of::<Rate>()) + 4 * (order + 1);
@@ -168,7 +169,7 @@ impl Arrays {
         let short = || stream.alloc(halves * short_line(plan.shape.width) as usize);
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
         let head = plan.shape.value_filters.max(plan.shape.policy_filters);
-        let (observations, by_before) = if plan.parts.is_some() { (0, head) } else { (plan.shape.planes, most) };
+        let (observations, by_before) = if plan.operands.is_some() { (0, head) } else { (plan.shape.planes, most) };
         let activations = Activations {
             observations: lines(pixels, observations)?,
             before,
@@ -200,8 +201,8 @@ impl Arrays {
             ],
             moments: stream.alloc(plan.n_running as usize)?,
             activations,
-            short: plan.parts.map(|parts| Short::new(stream, &plan, parts)).transpose()?,
-            norm_parts: stream.alloc(2 * norm::n_parts(pixels as u32) as usize * most as usize)?,
+            short: plan.operands.map(|operands| Short::new(stream, &plan, operands)).transpose()?,
+            norm_parts: stream.alloc((norm::PARTS * norm::n_parts(pixels as u32)) as usize * most as usize)?,
             parts: stream.alloc(plan.n_part_values)?,
             outcomes: stream.alloc(batch * OUTCOME)?,
             partials: stream.alloc(update::n_partial(plan.n_values) as usize)?,
@@ -300,8 +301,8 @@ impl Kernels {
         // SAFETY: the engine has checked the positions of the order.
         unsafe {
             match &mut arrays.short {
-                Some(Short { observations, .. }) => {
-                    let arguments = (samples, batch, observations, cells, planes);
+                Some(Short { observations, operands, .. }) => {
+                    let arguments = (samples, batch, observations, cells, planes, u32::from(operands.is_half()));
                     stream.run_unchecked(&self.set.azero_train_gather_short, arguments)?;
                 }
                 None => {
@@ -335,8 +336,7 @@ impl Kernels {
                     self.layer(stream, plan, n).outputs(&arrays.parameters, inputs, &mut before[block], false)?;
                 }
             }
-            // Every second convolution of the torso has the block's input added.
-            let residual = (block > 0 && block <= last && block % 2 == 0).then(|| block - 2);
+            let residual = arrays.plan.residual(block);
             self.norm(stream, arrays, block, n, residual, training)?;
         }
         let [value_1, value_2, policy] = linear(&arrays.plan);
@@ -361,12 +361,22 @@ impl Kernels {
         unsafe { stream.run_unchecked(&self.set.azero_train_loss, (loss,)) }
     }
 
-    /// The filters in parts of bfloat16, where convolutions read such.
+    /// The filters in numbers of 16 bits, where convolutions read such, and before them the scales.
     fn filters(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
-        let Some(Short { filters, turned, parts, .. }) = &mut arrays.short else { return Ok(()) };
-        for (plan, (filters, turned)) in arrays.plan.products.iter().zip(filters.iter_mut().zip(turned)) {
+        let Some(Short { filters, turned, operands, scaled, scales, .. }) = &mut arrays.short else { return Ok(()) };
+        if operands.is_half() {
+            let reach = (arrays.plan.pixels() as f32).sqrt().max(LEAST_REACH);
+            let arguments =
+                (&arrays.parameters, &*scaled, &mut *scales, scaled.len() as u32, arrays.plan.n_values, reach);
+            // SAFETY: convolutions and norms are those of the plan, whose arrays begin at multiples of 4; residuals have as many channels.
+            unsafe { stream.run_unchecked(&self.set.azero_train_scales, arguments)? };
+        }
+        for (block, (filters, turned)) in filters.iter_mut().zip(turned).enumerate() {
+            let plan = arrays.plan.products[block];
             let weights = from(&arrays.parameters, plan.weights);
-            let arguments = (weights, filters, turned, plan.n_inputs, plan.n_outputs, *parts);
+            let (_, scales) = scales.view().split_at(block * SCALES as usize);
+            let (parts, is_half) = (operands.parts(), u32::from(operands.is_half()));
+            let arguments = (weights, filters, turned, scales, plan.n_inputs, plan.n_outputs, parts, is_half);
             // SAFETY: the plan's arrays begin at multiples of 4, and buffers at multiples of 16 bytes.
             unsafe { stream.run_unchecked(&self.set.azero_train_filters, arguments)? };
         }
@@ -665,12 +675,16 @@ impl NormOf {
         let in_tiles = arrays.plan.products[self.block].tile_columns.is_some();
         let is_short = in_tiles && arrays.plan.is_short();
         let (mut residual_short, mut output_short, mut by_before_short) = (In::none(), InOut::none(), InOut::none());
+        let mut of_conv = InOut::none();
         if let (Some(short), true) = (&mut arrays.short, in_tiles) {
             // The heads read the last of the torso as it is.
             let n_after = short.after.len();
             let (earlier, after) = short.after.split_at_mut(self.block.min(n_after));
             output_short = after.first_mut().map_or(InOut::none(), Buffer::view_mut);
             by_before_short = short.by_before.view_mut();
+            if short.operands.is_half() {
+                of_conv = short.scales.view_mut().split_at(self.block * SCALES as usize).1;
+            }
             if let (Some(block), true) = (self.residual, is_short) {
                 residual_short = earlier[block].view();
             }
@@ -709,12 +723,13 @@ impl NormOf {
             bias_gradient,
             output_short,
             input_gradient_short: by_before_short,
+            scales: of_conv,
             n_pixels: self.n * arrays.plan.shape.cells() as u32,
             channels,
             momentum: self.momentum,
             epsilon: NORM_EPSILON as f32,
             keep: u32::from(self.keep),
-            short_parts: arrays.plan.parts.unwrap_or(1),
+            short_parts: arrays.plan.operands.map_or(1, Operands::parts),
             short_pixels: arrays.plan.pixels(),
             reserved: 0,
         }

@@ -11,8 +11,8 @@ use warpplay_gpu::azero::train::loss::OUTCOME;
 use warpplay_gpu::azero::train::update::Rate;
 
 use self::kernels::{Arrays, Kernels, Positions};
-use self::plan::Plan;
 pub(in crate::azero::train) use self::plan::STEPS_AT_ONCE;
+use self::plan::{Operands, Plan};
 use super::{Setup, Train};
 use crate::azero::train::step::{Numbers, StepReport};
 use crate::azero::train::{Options, Samples};
@@ -29,7 +29,7 @@ pub(in crate::azero::train) fn memory(
     samples: &Samples,
     options: &Options,
 ) -> Result<Memory> {
-    let plan = Plan::new(shape, options.batch, parts(device, options.precision)?)?;
+    let plan = Plan::new(shape, options.batch, operands(device, options.precision)?)?;
     Ok(Arrays::memory(&plan, samples))
 }
 
@@ -40,7 +40,7 @@ pub(in crate::azero::train) fn memory(
 pub(in crate::azero::train) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
     let Setup { options, samples, state } = setup;
     let stream = device.stream()?;
-    let plan = Plan::new(state.network.shape(), options.batch, parts(device, options.precision)?)?;
+    let plan = Plan::new(state.network.shape(), options.batch, operands(device, options.precision)?)?;
     let arrays = Arrays::new(&stream, plan, &samples, &options)?;
     let kernels = Kernels::load(&stream, &arrays)?;
     let mut engine =
@@ -50,13 +50,13 @@ pub(in crate::azero::train) fn open(device: &Device, setup: Setup) -> Result<Box
     Ok(Box::new(engine))
 }
 
-/// Parts of bfloat16 in which convolutions multiply numbers of a precision on a device; `None` for kernels of their own, which multiply f32 as it is.
-fn parts(device: &Device, precision: Precision) -> Result<Option<u32>> {
-    let has_tiles = tile::Engine::convolves(device, Precision::Bf16)?;
+/// What convolutions read that multiply numbers of a precision on a device; `None` for kernels of their own, which multiply f32 as it is.
+fn operands(device: &Device, precision: Precision) -> Result<Option<Operands>> {
+    let has_tiles = tile::Engine::convolves(device, Precision::F16)?;
     Ok(match precision {
-        Precision::Bf16 => Some(1),
-        Precision::Tf32 => Some(2),
-        _ => has_tiles.then_some(3),
+        Precision::Bf16 => Some(Operands::Bfloat16),
+        Precision::Tf32 => Some(Operands::Half { parts: 1 }),
+        _ => has_tiles.then_some(Operands::Half { parts: 2 }),
     })
 }
 

@@ -7,7 +7,7 @@ use warpplay_gpu::tile::images::COLUMNS;
 use crate::azero::NetworkShape;
 use crate::azero::network::{Network, Norm};
 use crate::tile::core::MAX_SIZE;
-use crate::{Error, Result};
+use crate::{Error, Precision, Result};
 
 /// Maximum number of steps between two synchronisations with the device.
 pub(in crate::azero::train) const STEPS_AT_ONCE: usize = 64;
@@ -24,6 +24,38 @@ const LEAST_LARGE: (u32, u32) = (512, 72);
 const TILE_BLOCKS: u32 = 132;
 const TILE_SIDE: u32 = 128;
 const TILE_DEPTH: u32 = 64;
+
+/// What convolutions by `tile` read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operands {
+    /// bfloat16.
+    Bfloat16,
+    /// Numbers in so many parts of half precision, each array with its scale.
+    Half { parts: u32 },
+}
+
+impl Operands {
+    /// Parts of a number.
+    pub const fn parts(self) -> u32 {
+        match self {
+            Self::Bfloat16 => 1,
+            Self::Half { parts } => parts,
+        }
+    }
+
+    /// Whether they are of half precision.
+    pub const fn is_half(self) -> bool {
+        matches!(self, Self::Half { .. })
+    }
+
+    /// The precision of the products.
+    pub const fn precision(self) -> Precision {
+        match self {
+            Self::Bfloat16 => Precision::Bf16,
+            Self::Half { .. } => Precision::F16,
+        }
+    }
+}
 
 /// A convolution or linear layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,8 +141,8 @@ pub(super) struct Plan {
     pub shape: NetworkShape,
     /// Positions of a step.
     pub batch: u32,
-    /// Where convolutions of 3 × 3 are those of `tile`, the parts of bfloat16 in which their numbers are.
-    pub parts: Option<u32>,
+    /// Where convolutions of 3 × 3 are those of `tile`, what they read.
+    pub operands: Option<Operands>,
     pub products: Vec<ProductPlan>,
     pub norms: Vec<NormPlan>,
     /// Number of parameters, and number of those with the L2 term, which come first.
@@ -148,9 +180,9 @@ fn layers(shape: NetworkShape) -> Vec<Layer> {
 impl Plan {
     /// # Errors
     /// [`Error::Shape`] for a network and a batch that the kernels' 32-bit offsets cannot hold.
-    pub fn new(shape: NetworkShape, batch: u32, parts: Option<u32>) -> Result<Self> {
+    pub fn new(shape: NetworkShape, batch: u32, operands: Option<Operands>) -> Result<Self> {
         let pixels = u64::from(batch) * shape.cells() as u64;
-        let in_tiles = parts.is_some();
+        let in_tiles = operands.is_some();
         let most = if in_tiles { MAX_SIZE } else { 1 << 30 };
         if pixels > most.into() {
             return Err(Error::shape("squares of a batch", format!("at most {most}"), pixels));
@@ -193,7 +225,7 @@ impl Plan {
         }
         let n_part_values = products.iter().map(ProductPlan::parts_values).max().unwrap_or(0);
         let (n_values, n_decayed) = (offset as u32, n_decayed as u32);
-        Ok(Self { shape, batch, parts, products, norms, n_values, n_decayed, n_running: running, n_part_values })
+        Ok(Self { shape, batch, operands, products, norms, n_values, n_decayed, n_running: running, n_part_values })
     }
 
     /// Squares of a batch.
@@ -211,9 +243,14 @@ impl Plan {
         self.n_blocks() - 3
     }
 
-    /// Whether all values of the blocks up to the [last](Self::last) are bfloat16, and the gradients by them: where convolutions read one part of a number alone.
+    /// The block whose output is added to a block's: that of every second convolution of the torso has the input of the first.
+    pub fn residual(&self, block: usize) -> Option<usize> {
+        (block > 0 && block <= self.last() && block.is_multiple_of(2)).then(|| block - 2)
+    }
+
+    /// Whether all values of the blocks up to the [last](Self::last) are bfloat16, and the gradients by them, as convolutions read them.
     pub fn is_short(&self) -> bool {
-        self.parts == Some(1)
+        self.operands == Some(Operands::Bfloat16)
     }
 
     /// Whether a block's values before its norm are held in single precision.
@@ -223,7 +260,7 @@ impl Plan {
 
     /// Whether the outputs of a block are held in single precision: where they are not in parts alone, but a residual or read by the heads.
     pub fn keeps_output(&self, block: usize) -> bool {
-        self.parts.is_none() || block >= self.last() || !self.is_short() && block.is_multiple_of(2)
+        self.operands.is_none() || block >= self.last() || !self.is_short() && block.is_multiple_of(2)
     }
 
     /// Parameters and running statistics of a network in the device's layout.
@@ -402,8 +439,8 @@ mod tests {
     #[test]
     fn the_default_networks_torso_has_large_tiles_and_all_parts_are_covered() {
         for batch in [2, 16, 100, 1024, 8192] {
-            for parts in [None, Some(3), Some(1)] {
-                let plan = Plan::new(NetworkShape::default(), batch, parts).unwrap();
+            for operands in [None, Some(Operands::Half { parts: 2 }), Some(Operands::Bfloat16)] {
+                let plan = Plan::new(NetworkShape::default(), batch, operands).unwrap();
                 assert!(batch < 16 || plan.products[1].forward == LARGE && plan.products[1].gradient == LARGE);
                 for product in &plan.products {
                     let pixels = batch * if product.with_bias { 1 } else { 64 };

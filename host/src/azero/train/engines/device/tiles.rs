@@ -1,21 +1,24 @@
-//! The convolutions of 3 × 3 by [`tile`](crate::tile), of numbers in parts of bfloat16: of the input and the torso, forward, backward and the gradients of their filters.
+//! The convolutions of 3 × 3 by [`tile`](crate::tile), of numbers of 16 bits: of the input and the torso, forward, backward and the gradients of their filters.
 
+use warpplay_gpu::azero::train::scale::{BACKWARD, FILTER_GRADIENT, FORWARD, SCALES, Scaled};
 use warpplay_gpu::azero::train::short::short_line;
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 
-use super::plan::{Plan, ProductPlan};
+use super::plan::{Operands, Plan, ProductPlan};
 use crate::runtime::tensor_map::Values;
 use crate::tile::core::{Core, Images, Kernels, Lie, Shape, Views};
-use crate::{Buffer, In, InOut, Precision, Result, Stream};
+use crate::{Buffer, In, InOut, Result, Stream};
 
 /// Taps of a filter's row and column.
 const SIDE: u32 = 3;
 const TAPS: u32 = SIDE * SIDE;
 
-/// What the convolutions read, in parts of bfloat16.
+/// What the convolutions read.
 pub(super) struct Short {
-    /// Parts of a number.
-    pub parts: u32,
+    pub operands: Operands,
+    /// Where the parameters of each convolution are, and `[SCALES]` of each: for numbers of half precision.
+    pub scaled: Buffer<Scaled>,
+    pub scales: Buffer<f32>,
     /// In one part: they are 0 or 1.
     pub observations: Buffer<u16>,
     /// Outputs of the blocks before the last of the torso.
@@ -39,7 +42,7 @@ impl Short {
         let pixels = plan.batch as usize * plan.shape.cells();
         let line = |channels: u32| short_line(channels) as usize;
         let width = convs.iter().map(|conv| line(conv.n_outputs)).max().unwrap_or(0);
-        let parts = plan.parts.unwrap_or(1) as usize;
+        let parts = plan.operands.map_or(1, Operands::parts) as usize;
         let values = pixels * (line(plan.shape.planes) + parts * convs.len() * width);
         let filters = |conv: &ProductPlan| {
             filter_values(conv.n_inputs, conv.n_outputs) + filter_values(conv.n_outputs, conv.n_inputs)
@@ -47,16 +50,19 @@ impl Short {
         let filters: usize = convs.iter().map(filters).sum();
         // Of two ways for each, and of one back for all but the first; observations have one part.
         let maps = 2 * (1 + parts * 3 * (convs.len() - 1) + 1) * size_of::<TensorMap>();
-        (2 * (values + parts * filters) + maps) as u64
+        let scales = convs.len() * (size_of::<Scaled>() + 4 * SCALES as usize);
+        (2 * (values + parts * filters) + maps + scales) as u64
     }
 
-    pub fn new(stream: &Stream, plan: &Plan, parts: u32) -> Result<Self> {
+    pub fn new(stream: &Stream, plan: &Plan, operands: Operands) -> Result<Self> {
         let convs = convolutions(plan);
-        let (pixels, n) = (plan.pixels() as usize, parts as usize);
+        let (pixels, n) = (plan.pixels() as usize, operands.parts() as usize);
         let lines = |channels: u32| stream.alloc(n * pixels * short_line(channels) as usize);
         let filters = |[channels, outputs]: [u32; 2]| stream.alloc(n * filter_values(channels, outputs));
         Ok(Self {
-            parts,
+            operands,
+            scaled: stream.upload(&scaled(plan))?,
+            scales: stream.alloc(convs.len() * SCALES as usize)?,
             observations: stream.alloc(pixels * short_line(plan.shape.planes) as usize)?,
             after: convs[1..].iter().map(|conv| lines(conv.n_inputs)).collect::<Result<_>>()?,
             by_before: lines(plan.shape.width)?,
@@ -72,13 +78,35 @@ impl Short {
 
     /// Parts of the inputs of a block.
     const fn input_parts(&self, block: usize) -> u32 {
-        if block == 0 { 1 } else { self.parts }
+        if block == 0 { 1 } else { self.operands.parts() }
+    }
+
+    /// One of a block's scales.
+    fn scale(&self, block: usize, which: usize) -> In<'_, f32> {
+        match self.operands {
+            Operands::Half { .. } => self.scales.view().split_at(block * SCALES as usize + which).1,
+            Operands::Bfloat16 => In::none(),
+        }
     }
 }
 
 /// The convolutions of 3 × 3: all blocks but the heads'.
 fn convolutions(plan: &Plan) -> &[ProductPlan] {
     &plan.products[..plan.n_blocks() - 2]
+}
+
+/// Where convolutions and norms have what their scales are found of.
+fn scaled(plan: &Plan) -> Vec<Scaled> {
+    let blocks = convolutions(plan).iter().zip(&plan.norms).enumerate();
+    let scaled = blocks.map(|(block, (conv, norm))| Scaled {
+        weights: conv.weights,
+        n_weights: conv.n_weights(),
+        norm_weight: norm.weight,
+        norm_bias: norm.bias,
+        channels: norm.channels,
+        has_residual: plan.residual(block).is_some().into(),
+    });
+    scaled.collect()
 }
 
 /// A product, and what tells the copy engine of its operands.
@@ -96,7 +124,7 @@ impl Prepared {
     }
 
     fn run(&self, stream: &Stream, m: u32, operands: [&Buffer<u16>; 2], beside: Beside<'_>) -> Result<()> {
-        let Beside { bias, residual, residual_short, c, c_short } = beside;
+        let Beside { bias, residual, residual_short, found_factor, c, c_short } = beside;
         let views = Views {
             a: operands[0].view().cast(),
             b: operands[1].view().cast(),
@@ -107,6 +135,7 @@ impl Prepared {
             c,
             c_short,
             overflow: InOut::none(),
+            found_factor,
         };
         self.core.run(stream, m, &self.maps, views)
     }
@@ -117,6 +146,8 @@ pub(super) struct Beside<'a> {
     pub bias: In<'a, f32>,
     pub residual: In<'a, f32>,
     pub residual_short: In<'a, u16>,
+    /// Set by [`Tiles`].
+    pub found_factor: In<'a, f32>,
     pub c: InOut<'a, f32>,
     pub c_short: InOut<'a, u16>,
 }
@@ -127,6 +158,7 @@ impl Beside<'_> {
             bias: In::none(),
             residual: In::none(),
             residual_short: In::none(),
+            found_factor: In::none(),
             c: InOut::none(),
             c_short: InOut::none(),
         }
@@ -147,15 +179,15 @@ impl Tiles {
     /// # Errors
     /// [`Error::Option`](crate::Error::Option) for sizes that `tile` does not take; [`Error::Unsupported`](crate::Error::Unsupported) for a device without its convolutions; errors of the device.
     pub fn new(stream: &Stream, plan: &Plan, short: &Short) -> Result<Self> {
-        let kernels = Kernels::of_images(stream.device(), Precision::Bf16)?;
+        let kernels = Kernels::of_images(stream.device(), short.operands.precision())?;
         let convs = || convolutions(plan).iter().enumerate();
         let forward = convs().map(|(block, conv)| {
-            let parts = [short.input_parts(block), short.parts];
+            let parts = [short.input_parts(block), short.operands.parts()];
             let shape = convolution(plan, parts, conv.n_inputs, conv.n_outputs);
             Prepared::new(stream, &kernels, shape, short.inputs(block), &short.filters[block])
         });
         let backward = convs().skip(1).map(|(block, conv)| {
-            let shape = convolution(plan, [short.parts; 2], conv.n_outputs, conv.n_inputs);
+            let shape = convolution(plan, [short.operands.parts(); 2], conv.n_outputs, conv.n_inputs);
             Prepared::new(stream, &kernels, shape, &short.by_before, &short.turned[block])
         });
         let (forward, backward) = (forward.collect::<Result<_>>()?, backward.collect::<Result<_>>()?);
@@ -173,6 +205,7 @@ impl Tiles {
         beside: Beside<'_>,
     ) -> Result<()> {
         let m = n * plan.shape.cells() as u32;
+        let beside = Beside { found_factor: short.scale(block, FORWARD), ..beside };
         self.forward[block].run(stream, m, [short.inputs(block), &short.filters[block]], beside)
     }
 
@@ -186,6 +219,7 @@ impl Tiles {
         beside: Beside<'_>,
     ) -> Result<()> {
         let m = n * plan.shape.cells() as u32;
+        let beside = Beside { found_factor: short.scale(block, BACKWARD), ..beside };
         self.backward[block - 1].run(stream, m, [&short.by_before, &short.turned[block]], beside)
     }
 
@@ -219,7 +253,7 @@ pub(super) struct FilterGradients {
 impl FilterGradients {
     fn new(stream: &Stream, kernels: &Kernels, plan: &Plan, short: &Short, n: u32) -> Result<Self> {
         let products = convolutions(plan).iter().enumerate().map(|(block, conv)| {
-            let parts = [short.parts, short.input_parts(block)];
+            let parts = [short.operands.parts(), short.input_parts(block)];
             let shape = filter_gradient(plan, n * plan.shape.cells() as u32, parts, conv);
             Prepared::new(stream, kernels, shape, &short.by_before, short.inputs(block))
         });
@@ -229,7 +263,8 @@ impl FilterGradients {
     /// Queues the gradient of a block's filters, in parts.
     pub fn run(&self, stream: &Stream, short: &Short, block: usize, parts: &mut Buffer<f32>) -> Result<()> {
         let product = &self.products[block];
-        let beside = Beside { c: parts.view_mut(), ..Beside::none() };
+        let found_factor = short.scale(block, FILTER_GRADIENT);
+        let beside = Beside { found_factor, c: parts.view_mut(), ..Beside::none() };
         product.run(stream, product.core.shape.m, [&short.by_before, short.inputs(block)], beside)
     }
 }
@@ -254,7 +289,7 @@ fn convolution(plan: &Plan, [inputs, filters]: [u32; 2], channels: u32, outputs:
         c_part_stride: u64::from(pixels) * u64::from(c_stride),
         mask_stride: c_stride,
         division: channels,
-        ..EMPTY
+        ..empty(plan)
     }
 }
 
@@ -272,7 +307,7 @@ fn filter_gradient(plan: &Plan, pixels: u32, [gradients, inputs]: [u32; 2], conv
         c_part_stride: u64::from(conv.n_outputs) * u64::from(n),
         mask_stride: n,
         division: conv.part,
-        ..EMPTY
+        ..empty(plan)
     }
 }
 
@@ -280,20 +315,22 @@ fn images(plan: &Plan, channels: u32) -> Images {
     Images { height: plan.shape.rows, width: plan.shape.columns, side: SIDE, channels }
 }
 
-/// A product of nothing.
-const EMPTY: Shape = Shape {
-    values: Values::Bf16,
-    m: 0,
-    n: 0,
-    k: 0,
-    images: None,
-    a: Lie::of_lines(false, 0, 0, 1),
-    b: Lie::of_lines(false, 0, 0, 1),
-    c_stride: 0,
-    c_parts: 1,
-    c_part_stride: 0,
-    mask_stride: 0,
-    division: 0,
-    factor: 1.0,
-    rectifier: false,
-};
+/// A product of nothing, of the plan's numbers.
+fn empty(plan: &Plan) -> Shape {
+    Shape {
+        values: if plan.is_short() { Values::Bf16 } else { Values::F16 },
+        m: 0,
+        n: 0,
+        k: 0,
+        images: None,
+        a: Lie::of_lines(false, 0, 0, 1),
+        b: Lie::of_lines(false, 0, 0, 1),
+        c_stride: 0,
+        c_parts: 1,
+        c_part_stride: 0,
+        mask_stride: 0,
+        division: 0,
+        factor: 1.0,
+        rectifier: false,
+    }
+}
