@@ -21,7 +21,7 @@
 
 use super::quad::{add, load_quad, store_quad};
 use super::scale::{BACKWARD, FILTER_GRADIENT, FILTERS, GRADIENT, INPUTS, OUTPUTS, SCALES, inverse_of, scale_of};
-use super::short::{MAX_PARTS, Parts, are_above_0, load_short, short_line, store_parts};
+use super::short::{MAX_PARTS, Parts, load_short, short_line, store_parts};
 use crate::cuda::memory::{Vec4, load, store};
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::follow;
@@ -37,6 +37,8 @@ pub const PART_ROWS: u32 = 64;
 const LANES: u32 = BLOCK / thread::WARP;
 /// Pixels of a thread.
 const OWN: usize = (PART_ROWS / LANES) as usize;
+/// Pixels of a thread whose values are on their way at a time.
+const SOME: usize = 4;
 /// Channels of a block.
 const BLOCK_CHANNELS: u32 = thread::WARP * 4;
 
@@ -161,6 +163,16 @@ struct ThreadRange {
     active: bool,
 }
 
+impl ThreadRange {
+    /// The pixel number `i` of the thread's from `first` on, and whether it is there; one that is not has the number of the first.
+    #[inline(always)]
+    fn pixel(&self, first: u32, i: usize) -> (u32, bool) {
+        let pixel = first + i as u32 * LANES;
+        let is_there = pixel < self.end;
+        (if is_there { pixel } else { first }, is_there)
+    }
+}
+
 impl Norm {
     #[inline(always)]
     fn thread_range(&self) -> ThreadRange {
@@ -201,61 +213,69 @@ impl Norm {
     }
 }
 
-/// Four neighbouring values: of single precision, or of bfloat16 where there are none of the first.
+/// Four neighbouring values of `N` of a thread's pixels from `first` on, which is there: of single precision; of bfloat16 where there are none of the first; 0 without both. Which they are is asked once, so that all loads are on their way together.
+///
+/// # Safety
+/// The arrays, if they are there, have the norm's pixels.
 #[inline(always)]
 #[track_caller]
-unsafe fn load_either([single, short]: [usize; 2], values: *const f32, shorts: *const u16) -> [f32; 4] {
-    // SAFETY: the caller's, of the array that is there.
-    unsafe { if values.is_null() { load_short(shorts, short) } else { load_quad(values, single) } }
-}
-
-/// Values of a thread's pixels, those before `end`: as [`load_either`], but which they are is asked once, so that all loads are on their way together.
-#[inline(always)]
-#[track_caller]
-unsafe fn load_own(norm: &Norm, first: u32, end: u32, channel: u32) -> [[f32; 4]; OWN] {
-    let mut values = [[0.0; 4]; OWN];
-    // SAFETY: the caller's pixels and channel exist.
+unsafe fn load_some<const N: usize>(
+    norm: &Norm,
+    range: &ThreadRange,
+    first: u32,
+    values: *const f32,
+    shorts: *const u16,
+) -> [[f32; 4]; N] {
+    let mut quads = [[0.0; 4]; N];
+    // SAFETY: the caller's; pixels and channels exist.
     unsafe {
-        if norm.input.is_null() {
-            for i in 0..OWN {
-                let pixel = first + i as u32 * LANES;
-                if pixel < end {
-                    values[i] = load_short(norm.input_short, norm.short_at(pixel, channel));
+        if !values.is_null() {
+            unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
+                if I < N {
+                    quads[I % N] = load_quad(values, norm.at(range.pixel(first, I).0, range.channel));
                 }
-            }
-        } else {
-            for i in 0..OWN {
-                let pixel = first + i as u32 * LANES;
-                if pixel < end {
-                    values[i] = load_quad(norm.input, norm.at(pixel, channel));
+            });
+        } else if !shorts.is_null() {
+            unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
+                if I < N {
+                    quads[I % N] = load_short(shorts, norm.short_at(range.pixel(first, I).0, range.channel));
                 }
-            }
+            });
         }
     }
-    values
+    quads
 }
 
-/// A pixel's gradient behind the ReLU, and its normalised value.
+/// Gradients behind the ReLU of some of a thread's pixels from `first` on, which is there, and their normalised values.
+///
+/// # Safety
+/// `norm` describes valid memory.
 #[inline(always)]
 #[track_caller]
-unsafe fn passed(norm: &Norm, [pixel, channel]: [u32; 2], mean: [f32; 4], inverse: [f32; 4]) -> ([f32; 4], [f32; 4]) {
-    let at = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
-    // SAFETY: the caller's pixel and channel exist.
-    let (input, passes, gradient) = unsafe {
-        let passes = if norm.output_short.is_null() {
-            load_quad(norm.output.cast_const(), at[0]).map(|output| output > 0.0)
-        } else {
-            are_above_0(norm.output_short.cast_const(), at[1])
-        };
-        let gradient = load_either(at, norm.output_gradient, norm.output_gradient_short);
-        (load_either(at, norm.input, norm.input_short), passes, gradient)
+unsafe fn passed(
+    norm: &Norm,
+    range: &ThreadRange,
+    first: u32,
+    [mean, inverse]: [[f32; 4]; 2],
+) -> [[[f32; 4]; SOME]; 2] {
+    // Numbers of 16 bits say what passed too, and are shorter. One of half precision has its sign as bfloat16 too, and is 0 there if it is 0.
+    let single = if norm.output_short.is_null() { norm.output.cast_const() } else { core::ptr::null() };
+    // SAFETY: the caller's.
+    let (inputs, outputs, gradients) = unsafe {
+        (
+            load_some::<SOME>(norm, range, first, norm.input, norm.input_short),
+            load_some::<SOME>(norm, range, first, single, norm.output_short),
+            load_some::<SOME>(norm, range, first, norm.output_gradient, norm.output_gradient_short),
+        )
     };
-    let (mut passed, mut normal) = ([0.0; 4], [0.0; 4]);
-    for j in 0..4 {
-        passed[j] = if passes[j] { gradient[j] } else { 0.0 };
-        normal[j] = (input[j] - mean[j]) * inverse[j];
-    }
-    (passed, normal)
+    let (mut passed, mut normal) = ([[0.0; 4]; SOME], [[0.0; 4]; SOME]);
+    unroll!(I in [0, 1, 2, 3] {
+        for j in 0..4 {
+            passed[I][j] = if outputs[I][j] > 0.0 { gradients[I][j] } else { 0.0 };
+            normal[I][j] = (inputs[I][j] - mean[j]) * inverse[j];
+        }
+    });
+    [passed, normal]
 }
 
 /// The larger ones of two quads.
@@ -354,26 +374,31 @@ fn own_parts(parts: u32, mut of: impl FnMut(u32, bool)) {
 pub unsafe fn azero_train_norm_parts(norm: Norm) {
     follow();
     let (sums, squares) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
-    let ThreadRange { first, end, channel, active } = norm.thread_range();
+    let range = norm.thread_range();
+    let ThreadRange { first, end, channel, active } = range;
     let count = norm.part_rows() as f32;
     let mut sum = [0.0; 4];
     // SAFETY: `norm` describes valid memory, as the kernel asks. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
     unsafe {
-        let values = load_own(&norm, first, end, channel);
-        for i in 0..OWN {
-            // What is not there is 0.
-            sum = add(sum, values[i]);
+        let mut values = [[0.0; 4]; OWN];
+        if first < end {
+            values = load_some::<OWN>(&norm, &range, first, norm.input, norm.input_short);
         }
+        unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
+            if first + (I as u32) * LANES < end {
+                sum = add(sum, values[I]);
+            }
+        });
         let mean = sum_of_lanes(sum, sums).map(|sum| sum / count);
         let mut square = [0.0; 4];
-        for i in 0..OWN {
-            if first + (i as u32) * LANES < end {
+        unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
+            if first + (I as u32) * LANES < end {
                 for j in 0..4 {
-                    let distance = values[i][j] - mean[j];
+                    let distance = values[I][j] - mean[j];
                     square[j] += distance * distance;
                 }
             }
-        }
+        });
         let square = sum_of_lanes(square, squares);
         if active && thread::warp_index() == 0 {
             store_quad(norm.parts, norm.part_at(0, channel), mean);
@@ -467,7 +492,8 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 #[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_apply(norm: Norm) {
     follow();
-    let ThreadRange { first, end, channel, active } = norm.thread_range();
+    let range = norm.thread_range();
+    let ThreadRange { mut first, end, channel, active } = range;
     if !active {
         return;
     }
@@ -477,26 +503,25 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
         let (weight, bias) = (load_quad(norm.weight, channel as usize), load_quad(norm.bias, channel as usize));
         let parts = Parts::of(norm.short_parts, norm.short_stride(), norm.scales, OUTPUTS);
-        for pixel in thread::strided(first, end, LANES) {
-            let at = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
-            let input = load_either(at, norm.input, norm.input_short);
-            let has_residual = !norm.residual.is_null() || !norm.residual_short.is_null();
-            let residual = match has_residual {
-                true => load_either(at, norm.residual, norm.residual_short),
-                false => [0.0; 4],
-            };
-            let mut output = [0.0; 4];
-            for j in 0..4 {
-                let value = (input[j] - mean[j]) * inverse[j] * weight[j] + bias[j] + residual[j];
-                // Not `max`: a NaN must stay one, so that it is found in the loss.
-                output[j] = if value <= 0.0 { 0.0 } else { value };
-            }
-            if !norm.output.is_null() {
-                store_quad(norm.output, at[0], output);
-            }
-            if !norm.output_short.is_null() {
-                store_parts(norm.output_short, at[1], parts, output);
-            }
+        while first < end {
+            let inputs = load_some::<SOME>(&norm, &range, first, norm.input, norm.input_short);
+            let residuals = load_some::<SOME>(&norm, &range, first, norm.residual, norm.residual_short);
+            unroll!(I in [0, 1, 2, 3] {
+                let (pixel, is_there) = range.pixel(first, I);
+                let mut output = [0.0; 4];
+                for j in 0..4 {
+                    let value = (inputs[I][j] - mean[j]) * inverse[j] * weight[j] + bias[j] + residuals[I][j];
+                    // Not `max`: a NaN must stay one, so that it is found in the loss.
+                    output[j] = if value <= 0.0 { 0.0 } else { value };
+                }
+                if is_there && !norm.output.is_null() {
+                    store_quad(norm.output, norm.at(pixel, channel), output);
+                }
+                if is_there && !norm.output_short.is_null() {
+                    store_parts(norm.output_short, norm.short_at(pixel, channel), parts, output);
+                }
+            });
+            first += SOME as u32 * LANES;
         }
     }
 }
@@ -518,19 +543,25 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
     follow();
     let (sums, products) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let maxima = shared_array![Vec4; BLOCK as usize];
-    let ThreadRange { first, end, channel, active } = norm.thread_range();
+    let range = norm.thread_range();
+    let ThreadRange { mut first, end, channel, active } = range;
     // SAFETY: `norm` describes valid memory, as the kernel asks. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
     unsafe {
         let (mut sum, mut product, mut most) = ([0.0; 4], [0.0; 4], [0.0; 4]);
         let mean = load_quad(norm.moments, channel as usize);
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
-        for pixel in thread::strided(first, end, LANES) {
-            let (gradient, normal) = passed(&norm, [pixel, channel], mean, inverse);
-            for j in 0..4 {
-                sum[j] += gradient[j];
-                product[j] += gradient[j] * normal[j];
-            }
-            most = larger(most, gradient.map(f32::abs));
+        while first < end {
+            let [gradients, normals] = passed(&norm, &range, first, [mean, inverse]);
+            unroll!(I in [0, 1, 2, 3] {
+                if range.pixel(first, I).1 {
+                    for j in 0..4 {
+                        sum[j] += gradients[I][j];
+                        product[j] += gradients[I][j] * normals[I][j];
+                    }
+                    most = larger(most, gradients[I].map(f32::abs));
+                }
+            });
+            first += SOME as u32 * LANES;
         }
         let sum = sum_of_lanes(sum, sums);
         let product = sum_of_lanes(product, products);
@@ -618,7 +649,8 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 #[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
     follow();
-    let ThreadRange { first, end, channel, active } = norm.thread_range();
+    let range = norm.thread_range();
+    let ThreadRange { mut first, end, channel, active } = range;
     if !active {
         return;
     }
@@ -639,26 +671,30 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
                 store(norm.scales, FILTER_GRADIENT, factor * load(norm.scales, INPUTS));
             }
         }
-        for pixel in thread::strided(first, end, LANES) {
-            let [at, short_at] = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
-            let (gradient, normal) = passed(&norm, [pixel, channel], mean, inverse);
-            let mut input = [0.0; 4];
-            for j in 0..4 {
-                input[j] = weight[j] * inverse[j] * (gradient[j] - sum[j] - normal[j] * product[j]);
-            }
-            if !norm.input_gradient.is_null() {
-                store_quad(norm.input_gradient, at, input);
-            }
-            if !norm.input_gradient_short.is_null() {
-                store_parts(norm.input_gradient_short, short_at, parts, input);
-            }
-            if norm.keep != 0 {
-                if norm.output_gradient_short.is_null() {
-                    store_quad(norm.output_gradient, at, gradient);
-                } else {
-                    store_parts(norm.output_gradient_short, short_at, Parts::BFLOAT16, gradient);
+        while first < end {
+            let [gradients, normals] = passed(&norm, &range, first, [mean, inverse]);
+            unroll!(I in [0, 1, 2, 3] {
+                let (pixel, is_there) = range.pixel(first, I);
+                let [at, short_at] = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
+                let mut input = [0.0; 4];
+                for j in 0..4 {
+                    input[j] = weight[j] * inverse[j] * (gradients[I][j] - sum[j] - normals[I][j] * product[j]);
                 }
-            }
+                if is_there && !norm.input_gradient.is_null() {
+                    store_quad(norm.input_gradient, at, input);
+                }
+                if is_there && !norm.input_gradient_short.is_null() {
+                    store_parts(norm.input_gradient_short, short_at, parts, input);
+                }
+                if is_there && norm.keep != 0 {
+                    if norm.output_gradient_short.is_null() {
+                        store_quad(norm.output_gradient, at, gradients[I]);
+                    } else {
+                        store_parts(norm.output_gradient_short, short_at, Parts::BFLOAT16, gradients[I]);
+                    }
+                }
+            });
+            first += SOME as u32 * LANES;
         }
     }
 }

@@ -100,18 +100,6 @@ pub(super) unsafe fn load_short(base: *const u16, index: usize) -> [f32; 4] {
     [a, b, c, d]
 }
 
-/// Whether each of four neighbouring numbers of 16 bits, from element `index` on, is above 0: bfloat16 or half precision.
-///
-/// # Safety
-/// As [`load_short`].
-#[inline(always)]
-#[track_caller]
-pub(super) unsafe fn are_above_0(base: *const u16, index: usize) -> [bool; 4] {
-    // SAFETY: as there.
-    let bits = unsafe { memory::load(base.cast::<u64>(), index / 4) };
-    [0, 16, 32, 48].map(|shift| (bits >> shift) as i16 > 0)
-}
-
 /// Launch shape of [`azero_train_filters`].
 pub const fn filters_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
     LaunchShape::linear(TAPS * (n_inputs / 4) * (n_outputs / 4), BLOCK)
