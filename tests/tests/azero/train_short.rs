@@ -12,7 +12,7 @@ use warpplay_tests::Checked;
 use warpplay_tests::backends::kernel_devices;
 use warpplay_tests::tolerance::{Tolerance, close};
 
-use crate::train::{GRADIENT_SHARE, Position, drawn, flat, odd_shape, positions, train, train_rest};
+use crate::train::{GRADIENT_SHARE, Position, compare, drawn, flat, odd_shape, positions, train, train_rest};
 
 /// A precision of convolutions.
 #[derive(Clone, Copy, Debug)]
@@ -72,26 +72,33 @@ fn tensors(got: &Network, expected: &Network) -> Vec<(String, Vec<f64>, Vec<f64>
     tensors
 }
 
-/// The network with a first convolution of which bfloat16 holds weights and outputs: weights are 1 / 16, 0 or -1 / 16, and there is no bias. With observations of 0 or 1 outputs are whole numbers of sixteenths, at most as many as a filter has weights, fewer than 256.
-fn with_short_filters(network: &Network) -> Network {
+/// The network with each number of its tensors replaced by what `change` makes of the tensor's name and the number.
+fn with_numbers(network: &Network, change: impl Fn(&str, f32) -> f32) -> Network {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("network.safetensors");
     network.save(&path).expect("it is written");
     let mut bytes = std::fs::read(&path).expect("bytes");
     let start = 8 + u64::from_le_bytes(bytes[..8].try_into().expect("eight")) as usize;
     let header: serde_json::Value = serde_json::from_slice(&bytes[8..start]).expect("a header");
-    let tensors = header.as_object().expect("tensors").iter();
-    for (name, tensor) in tensors.filter(|(name, _)| name.contains("input_conv")) {
+    let tensors = header.as_object().expect("tensors").iter().filter(|(name, _)| *name != "__metadata__");
+    for (name, tensor) in tensors {
         let at = |number: usize| start + tensor["data_offsets"][number].as_u64().expect("an offset") as usize;
         for number in bytes[at(0)..at(1)].chunks_exact_mut(4) {
             let value = f32::from_le_bytes([number[0], number[1], number[2], number[3]]);
-            let sign = if value.abs() < 0.01 { 0.0 } else { value.signum() };
-            let value = if name.ends_with("weight") { sign / 16.0 } else { 0.0 };
-            number.copy_from_slice(&value.to_le_bytes());
+            number.copy_from_slice(&change(name, value).to_le_bytes());
         }
     }
     std::fs::write(&path, bytes).expect("written");
     Network::load(&path).expect("a network")
+}
+
+/// The network with a first convolution of which bfloat16 holds weights and outputs: weights are 1 / 16, 0 or -1 / 16, and there is no bias. With observations of 0 or 1 outputs are whole numbers of sixteenths, at most as many as a filter has weights, fewer than 256.
+fn with_short_filters(network: &Network) -> Network {
+    with_numbers(network, |name, value| match name {
+        name if !name.contains("input_conv") => value,
+        name if !name.ends_with("weight") || value.abs() < 0.01 => 0.0,
+        _ => value.signum() / 16.0,
+    })
 }
 
 /// Observations are 0 or 1, and weights and outputs of the only convolution have no more bits than bfloat16: forward nothing is rounded, and of the gradients only those before the norm, which the filters' are sums
@@ -174,14 +181,18 @@ fn gradients_agree(shape: NetworkShape, batch: u32, seed: u64) -> Checked {
 }
 
 fn gradients_agree_in(short: Short, shape: NetworkShape, batch: u32, seed: u64) -> Checked {
+    gradients_agree_of(short, &Network::seeded(shape, 3)?, batch, seed)
+}
+
+fn gradients_agree_of(short: Short, network: &Network, batch: u32, seed: u64) -> Checked {
+    let shape = network.shape();
     let (samples, drawn) = (positions(shape, batch.into(), seed), drawn(shape, batch.into(), seed));
-    let network = Network::seeded(shape, 3)?;
     let order: Vec<u32> = (0..batch).rev().collect();
-    let builder = Trainer::builder(&network, &samples).batch(batch).precision(short.precision);
+    let builder = Trainer::builder(network, &samples).batch(batch).precision(short.precision);
     let bound = share(short.rounded * (1 + 2 * shape.depth), short.apart);
     for n in [batch as usize, batch as usize / 2] {
         let of: Vec<&Position> = order[..n].iter().map(|&number| &drawn[number as usize]).collect();
-        let expected = reference(&network, &of, short.operands);
+        let expected = reference(network, &of, short.operands);
         for device in devices() {
             let mut trainer = builder.clone().build(&device)?;
             let before = trainer.network()?;
@@ -219,6 +230,26 @@ fn gradients_of_odd_shapes_agree_with_the_reference() -> Checked {
 fn gradients_of_wide_networks_agree_with_the_reference() -> Checked {
     let shape = NetworkShape { width: 72, depth: 1, actions: 100, value_hidden: 12, ..NetworkShape::default() };
     gradients_agree(shape, 8, 4)
+}
+
+/// Half precision ends at 65,504 and 2⁻²⁴; numbers far beyond are as exact as others, since they have scales: weights, and the gradients by what they make.
+#[test]
+fn numbers_of_any_size_are_as_exact() -> Checked {
+    let network = Network::seeded(NetworkShape { depth: 1, ..odd_shape() }, 3)?;
+    for factor in [1e-6, 1e6] {
+        let change = |name: &str, value| if name.contains("conv") { factor * value } else { value };
+        let network = with_numbers(&network, change);
+        gradients_agree_of(TF32, &network, 24, 1)?;
+        let samples = positions(network.shape(), 24, 1);
+        let builder = Trainer::builder(&network, &samples).batch(24);
+        let order: Vec<u32> = (0..24).collect();
+        let expected = builder.clone().build(&Device::cpu())?.gradient(&order)?;
+        for device in devices() {
+            let found = builder.clone().build(&device)?.gradient(&order)?;
+            compare(&format!("weights times {factor} on {device}"), &found, &expected, GRADIENT_SHARE, 0.0);
+        }
+    }
+    Ok(())
 }
 
 /// The losses of a network are those of the plain program but for what convolutions round: the outputs of each are off by twice the precision's rounding of their sizes, twice that where they are rounded too, and so are logits, whose sizes here are about 1; a loss is off by

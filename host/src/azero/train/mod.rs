@@ -51,8 +51,8 @@
 //! Norms take mean and variance of the batch, and their running statistics follow as libtorch's do. `w` are the weights of convolutions and linear layers
 //! (OpenSpiel decays the norms' factors too). A convolution's bias before a norm has gradient 0 and stays: the norm takes the mean away, and the bias with
 //! it. On a GPU and thread by thread a step is one recorded graph of kernels ([`warpplay_gpu::azero::train`]); on the CPU the plain
-//! program trains. On compute capability 9.0 and thread by thread tensor cores multiply what the convolutions of 3 × 3 read, forward and backward ([`tile`](crate::tile)): [`Options::precision`] says in how many parts of bfloat16, three in f32, two in tf32 and
-//! one in bf16. Other GPUs multiply f32 as it is. Sums, weights, norms, heads, losses and Adam stay in single precision. The same back end gives the same bits every time, also when a training is stopped and resumed; two back ends differ by rounding.
+//! program trains. On compute capability 9.0 and thread by thread tensor cores multiply what the convolutions of 3 × 3 read, forward and backward ([`tile`](crate::tile)): [`Options::precision`] says in what numbers: in f32 two parts of half precision, in tf32 one, each array with a [scale](warpplay_gpu::azero::train::scale) that is found on the
+//! device, in bf16 bfloat16. Other GPUs multiply f32 as it is. Sums, weights, norms, heads, losses and Adam stay in single precision. The same back end gives the same bits every time, also when a training is stopped and resumed; two back ends differ by rounding.
 //!
 //! # Paper
 //! Silver et al., "Mastering the game of Go without human knowledge", 2017; OpenSpiel's `alpha_zero_torch`.

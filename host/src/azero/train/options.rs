@@ -51,7 +51,7 @@ pub struct Options {
     pub validation: f64,
     /// Seed of the order of positions and of the choice of games for validation; default 1.
     pub seed: u64,
-    /// Arithmetic of the convolutions of 3 × 3, forward and backward: f32, or tf32 or bf16 on devices of compute capability 9.0 and under simt. Default f32. There tensor cores multiply numbers in parts of bfloat16: f32 has three, 24 bits, tf32 two, 16 bits, bf16 one, 8 bits. Sums,
+    /// Arithmetic of the convolutions of 3 × 3, forward and backward: f32, or tf32 or bf16 on devices of compute capability 9.0 and under simt. Default f32. There tensor cores multiply: f32 in two parts of half precision, 22 bits, tf32 in one, 11 bits, each array of numbers with a scale, and bf16 in bfloat16, 8 bits. Sums,
     /// weights, statistics of norms, heads and Adam are in f32 in all of them. In bf16 the results of convolutions, the residuals and the gradients between layers are rounded to bf16 too.
     pub precision: Precision,
     /// The implementation that trains; default [`Engine::Auto`].
