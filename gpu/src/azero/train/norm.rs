@@ -246,35 +246,28 @@ unsafe fn load_some<const N: usize>(
     quads
 }
 
-/// Gradients behind the ReLU of some of a thread's pixels from `first` on, which is there, and their normalised values.
+/// The gradient behind the ReLU of a thread's pixel, and its normalised value. One at a time: the registers of more keep other threads away, which takes longer.
 ///
 /// # Safety
-/// `norm` describes valid memory.
+/// `norm` describes valid memory, and the pixel is there.
 #[inline(always)]
 #[track_caller]
-unsafe fn passed(
-    norm: &Norm,
-    range: &ThreadRange,
-    first: u32,
-    [mean, inverse]: [[f32; 4]; 2],
-) -> [[[f32; 4]; SOME]; 2] {
+unsafe fn passed(norm: &Norm, range: &ThreadRange, pixel: u32, [mean, inverse]: [[f32; 4]; 2]) -> [[f32; 4]; 2] {
     // Numbers of 16 bits say what passed too, and are shorter. One of half precision has its sign as bfloat16 too, and is 0 there if it is 0.
     let single = if norm.output_short.is_null() { norm.output.cast_const() } else { core::ptr::null() };
     // SAFETY: the caller's.
-    let (inputs, outputs, gradients) = unsafe {
+    let ([input], [output], [gradient]) = unsafe {
         (
-            load_some::<SOME>(norm, range, first, norm.input, norm.input_short),
-            load_some::<SOME>(norm, range, first, single, norm.output_short),
-            load_some::<SOME>(norm, range, first, norm.output_gradient, norm.output_gradient_short),
+            load_some::<1>(norm, range, pixel, norm.input, norm.input_short),
+            load_some::<1>(norm, range, pixel, single, norm.output_short),
+            load_some::<1>(norm, range, pixel, norm.output_gradient, norm.output_gradient_short),
         )
     };
-    let (mut passed, mut normal) = ([[0.0; 4]; SOME], [[0.0; 4]; SOME]);
-    unroll!(I in [0, 1, 2, 3] {
-        for j in 0..4 {
-            passed[I][j] = if outputs[I][j] > 0.0 { gradients[I][j] } else { 0.0 };
-            normal[I][j] = (inputs[I][j] - mean[j]) * inverse[j];
-        }
-    });
+    let (mut passed, mut normal) = ([0.0; 4], [0.0; 4]);
+    for j in 0..4 {
+        passed[j] = if output[j] > 0.0 { gradient[j] } else { 0.0 };
+        normal[j] = (input[j] - mean[j]) * inverse[j];
+    }
     [passed, normal]
 }
 
@@ -544,24 +537,19 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
     let (sums, products) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let maxima = shared_array![Vec4; BLOCK as usize];
     let range = norm.thread_range();
-    let ThreadRange { mut first, end, channel, active } = range;
+    let ThreadRange { first, end, channel, active } = range;
     // SAFETY: `norm` describes valid memory, as the kernel asks. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
     unsafe {
         let (mut sum, mut product, mut most) = ([0.0; 4], [0.0; 4], [0.0; 4]);
         let mean = load_quad(norm.moments, channel as usize);
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
-        while first < end {
-            let [gradients, normals] = passed(&norm, &range, first, [mean, inverse]);
-            unroll!(I in [0, 1, 2, 3] {
-                if range.pixel(first, I).1 {
-                    for j in 0..4 {
-                        sum[j] += gradients[I][j];
-                        product[j] += gradients[I][j] * normals[I][j];
-                    }
-                    most = larger(most, gradients[I].map(f32::abs));
-                }
-            });
-            first += SOME as u32 * LANES;
+        for pixel in thread::strided(first, end, LANES) {
+            let [gradient, normal] = passed(&norm, &range, pixel, [mean, inverse]);
+            for j in 0..4 {
+                sum[j] += gradient[j];
+                product[j] += gradient[j] * normal[j];
+            }
+            most = larger(most, gradient.map(f32::abs));
         }
         let sum = sum_of_lanes(sum, sums);
         let product = sum_of_lanes(product, products);
@@ -650,7 +638,7 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
     follow();
     let range = norm.thread_range();
-    let ThreadRange { mut first, end, channel, active } = range;
+    let ThreadRange { first, end, channel, active } = range;
     if !active {
         return;
     }
@@ -671,30 +659,26 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
                 store(norm.scales, FILTER_GRADIENT, factor * load(norm.scales, INPUTS));
             }
         }
-        while first < end {
-            let [gradients, normals] = passed(&norm, &range, first, [mean, inverse]);
-            unroll!(I in [0, 1, 2, 3] {
-                let (pixel, is_there) = range.pixel(first, I);
-                let [at, short_at] = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
-                let mut input = [0.0; 4];
-                for j in 0..4 {
-                    input[j] = weight[j] * inverse[j] * (gradients[I][j] - sum[j] - normals[I][j] * product[j]);
+        for pixel in thread::strided(first, end, LANES) {
+            let [at, short_at] = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
+            let [gradient, normal] = passed(&norm, &range, pixel, [mean, inverse]);
+            let mut input = [0.0; 4];
+            for j in 0..4 {
+                input[j] = weight[j] * inverse[j] * (gradient[j] - sum[j] - normal[j] * product[j]);
+            }
+            if !norm.input_gradient.is_null() {
+                store_quad(norm.input_gradient, at, input);
+            }
+            if !norm.input_gradient_short.is_null() {
+                store_parts(norm.input_gradient_short, short_at, parts, input);
+            }
+            if norm.keep != 0 {
+                if norm.output_gradient_short.is_null() {
+                    store_quad(norm.output_gradient, at, gradient);
+                } else {
+                    store_parts(norm.output_gradient_short, short_at, Parts::BFLOAT16, gradient);
                 }
-                if is_there && !norm.input_gradient.is_null() {
-                    store_quad(norm.input_gradient, at, input);
-                }
-                if is_there && !norm.input_gradient_short.is_null() {
-                    store_parts(norm.input_gradient_short, short_at, parts, input);
-                }
-                if is_there && norm.keep != 0 {
-                    if norm.output_gradient_short.is_null() {
-                        store_quad(norm.output_gradient, at, gradients[I]);
-                    } else {
-                        store_parts(norm.output_gradient_short, short_at, Parts::BFLOAT16, gradients[I]);
-                    }
-                }
-            });
-            first += SOME as u32 * LANES;
+            }
         }
     }
 }
