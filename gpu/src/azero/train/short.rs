@@ -10,7 +10,7 @@
 //!
 //! The copy engine wants lines of 16 bytes. What lies behind the channels of a line is read by nobody.
 
-use super::quad::{load_quad, store_quad};
+use super::quad::{add, load_quad, store_quad};
 use super::scale::{FILTERS, SCALES};
 use crate::cuda::memory;
 use crate::cuda::mma::{pack_bf16, pack_f16, unpack_bf16, unpack_f16};
@@ -199,11 +199,22 @@ pub unsafe fn azero_train_sum_filters(
     // SAFETY: part, output, tap and input exist; the quad of the result is this thread's.
     unsafe {
         while part < n_parts {
-            unroll!(J in [0, 1, 2, 3] {
-                let line = (part * n_outputs + output + J as u32) as usize * TAPS as usize + tap as usize;
-                sum[J] += memory::load(parts, line * columns as usize + input as usize);
+            // Four are on their way together; one that is not there is the last.
+            let mut quads = [[0.0; 4]; 4];
+            unroll!(I in [0, 1, 2, 3] {
+                let own = part + I as u32;
+                let own = if own < n_parts { own } else { n_parts - 1 };
+                unroll!(J in [0, 1, 2, 3] {
+                    let line = (own * n_outputs + output + J as u32) as usize * TAPS as usize + tap as usize;
+                    quads[I][J] = memory::load(parts, line * columns as usize + input as usize);
+                });
             });
-            part += 1;
+            unroll!(I in [0, 1, 2, 3] {
+                if part + (I as u32) < n_parts {
+                    sum = add(sum, quads[I]);
+                }
+            });
+            part += 4;
         }
         store_quad(weights, (tap * n_inputs + input) as usize * n_outputs as usize + output as usize, sum);
     }

@@ -16,6 +16,7 @@ use super::quad::{add, load_quad, store_quad};
 use crate::cuda::sync::follow;
 use crate::cuda::{DeviceArgs, block, kernel, math, memory, shared_array, thread};
 use crate::launch::LaunchShape;
+use crate::unroll::unroll;
 
 /// Threads of a block.
 pub const BLOCK: u32 = 256;
@@ -67,8 +68,19 @@ pub unsafe fn azero_train_sum_parts(
     // SAFETY: the quad is in every part, and this thread's in the result.
     unsafe {
         while number < n_parts {
-            sum = add(sum, load_quad(parts, number as usize * part as usize + at));
-            number += 1;
+            // Eight are on their way together; one that is not there is the last.
+            let mut quads = [[0.0; 4]; 8];
+            unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+                let own = number + J as u32;
+                let own = if own < n_parts { own } else { n_parts - 1 };
+                quads[J] = load_quad(parts, own as usize * part as usize + at);
+            });
+            unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+                if number + (J as u32) < n_parts {
+                    sum = add(sum, quads[J]);
+                }
+            });
+            number += 8;
         }
         if at < n_weights as usize {
             store_quad(weights, at, sum);
