@@ -51,6 +51,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     let checkpoint = checkpoints.resume.as_ref().map(Checkpoint::load).transpose()?;
     let base = checkpoint.as_ref().map_or_else(Options::default, |checkpoint| checkpoint.options().clone());
     let mut options = flags.options(base)?;
+    checkpoints.expect_replaceable(|path| Checkpoint::load(path).is_ok())?;
     for path in [Some(&flags.save_weights), checkpoints.checkpoint.as_ref()].into_iter().flatten() {
         OutputFile::prepare(path)?;
     }

@@ -67,16 +67,3 @@ pub fn expect(path: &Path, wanted: &[Kind]) -> Result<()> {
         _ => Ok(()),
     }
 }
-
-/// Refuses to replace a file of another kind. What is empty, or no plain file, is left to its writer.
-///
-/// # Errors
-/// [`Error::File`] names the file.
-pub fn expect_replaceable(path: &Path, kind: Kind) -> Result<()> {
-    let holds_something = std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
-    if holds_something && of(path) != Some(kind) {
-        let reason = "a file that holds something else is there already: remove it, or give another name";
-        return Err(Error::file(path, None, reason).into());
-    }
-    Ok(())
-}

@@ -99,7 +99,7 @@ pub fn run(args: &SolveArgs) -> Result<()> {
         (&args.abstraction.save_abstraction, Kind::Abstraction),
     ] {
         let Some(path) = path else { continue };
-        kinds::expect_replaceable(path, kind)?;
+        common::expect_replaceable(path, |path| kinds::of(path) == Some(kind))?;
         // No devices or pipes: their writers need files.
         AtomicFile::create(path)?;
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde::Serialize;
-use warpplay::AtomicFile;
+use warpplay::{AtomicFile, Error};
 
 use super::interrupt::ended_at_once;
 use super::{OutputFlags, Usage};
@@ -78,6 +78,19 @@ impl OutputFile {
     pub fn write_json(&self, value: &impl Serialize) -> Result<()> {
         self.write(&to_json_text(value)?)
     }
+}
+
+/// Refuses to replace a file that is not one of those to be written, as `is_one` says. What is empty, or no plain file, is left to its writer.
+///
+/// # Errors
+/// [`Error::File`] names the file.
+pub fn expect_replaceable(path: &Path, is_one: impl FnOnce(&Path) -> bool) -> Result<()> {
+    let holds_something = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
+    if holds_something && !is_one(path) {
+        let reason = "a file that holds something else is there already: remove it, or give another name";
+        return Err(Error::file(path, None, reason).into());
+    }
+    Ok(())
 }
 
 fn cannot(path: &Path) -> String {

@@ -14,7 +14,7 @@ use clap::Args;
 use warpplay::journal::Target;
 use warpplay::{Device, Precision};
 
-use super::Usage;
+use super::{Usage, expect_replaceable};
 
 /// An error about an option with the value as it was typed, where the option's type holds another: `1e60` is infinite in single precision, and 0.99999999999 is 1. The value is
 /// searched in the flag with the option's name, in its comma-separated values, and as `NAME=VALUE` in a player's text. An infinite value is searched in all arguments, since its flag may have another
@@ -125,6 +125,19 @@ pub struct CheckpointFlags {
     /// Continue from this checkpoint; options that are not given are taken from the checkpoint
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
+}
+
+impl CheckpointFlags {
+    /// Refuses a checkpoint in the place of a file that is none, as `is_one` says; the one that is resumed is known to be one.
+    ///
+    /// # Errors
+    /// As [`expect_replaceable`].
+    pub fn expect_replaceable(&self, is_one: impl FnOnce(&Path) -> bool) -> anyhow::Result<()> {
+        match &self.checkpoint {
+            Some(path) if self.resume.as_ref() != Some(path) => expect_replaceable(path, is_one),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Where the finished pieces of long work are kept, and what it goes on with.

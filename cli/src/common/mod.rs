@@ -26,7 +26,7 @@ use anyhow::Context;
 use clap::Args;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-pub use files::{OutputFile, expect_apart, to_json_line, to_json_text};
+pub use files::{OutputFile, expect_apart, expect_replaceable, to_json_line, to_json_text};
 pub use flags::DeviceFlag;
 pub use interrupt::{
     Input, before_end, catch_interrupts, end_without_results, interrupted, until_interrupted, with_results_written,

@@ -38,6 +38,7 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     options.threads = args.threads.threads.or(options.threads);
     let network = args.weights.start.as_ref().map(Network::load).transpose()?;
     expect_apart(args)?;
+    args.checkpoint.expect_replaceable(|path| Checkpoint::load(path).is_ok())?;
     let json = args.output.json_file()?;
     for path in [&args.weights.save_weights, &args.checkpoint.checkpoint].into_iter().flatten() {
         // They are read back, and written beside their name first.

@@ -263,6 +263,22 @@ fn a_resumed_training_is_the_uninterrupted_one_bit_for_bit() {
 }
 
 #[test]
+fn a_checkpoint_takes_the_place_of_no_other_file() {
+    let scratch = new_scratch();
+    let tiny = "train --hidden 4 --epochs 1 --device cpu --drawn 20 --drawn-test 10 --quiet";
+    scratch.write("notes.txt", b"mine");
+    let said = scratch.fails(1, &format!("{tiny} --checkpoint notes.txt"));
+    assert!(said.contains("notes.txt: a file that holds something else is there already"), "{said}");
+    assert_eq!(scratch.text("notes.txt"), "mine");
+    // An empty file, and an older checkpoint.
+    scratch.write("c", b"");
+    for _ in 0..2 {
+        scratch.ok(&format!("{tiny} --checkpoint c"));
+        Checkpoint::load(scratch.path("c")).expect("a checkpoint");
+    }
+}
+
+#[test]
 fn an_interrupt_writes_a_checkpoint_that_can_be_gone_on_from() {
     let scratch = new_scratch();
     let tiny = "--device cpu --threads 1 --drawn 220 --drawn-test 60 --hidden 16 --batch 4 --lr 0.05";
