@@ -106,7 +106,7 @@ unsafe fn bound_of(parameters: *const f32, convs: *const Scaled, number: u32, ch
 /// * Writes: `scales`.
 /// * Shared: 384 bytes: three maxima of each warp.
 /// * Cost: the weights, read once.
-/// * Twin: none: scales do not change what is computed, but for the roundings that the module's text bounds.
+/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Operands`, whose numbers have the range of single precision and need no scales.
 /// * Source: our own.
 ///
 /// # Safety
