@@ -307,34 +307,23 @@ fn fold_lanes(own: [f32; 4], scratch: Shared<Vec4>, combine: fn([f32; 4], [f32; 
 #[inline(always)]
 #[track_caller]
 fn sum_of_block(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
-    let of_warp = own.map(warp::reduce_sum);
-    if thread::lane() == 0 {
-        scratch.set(thread::warp_index(), Vec4(of_warp.map(f32::to_bits)));
-    }
-    // All warps' sums must be there.
-    sync::sync_threads();
-    let mut sum = [0.0; 4];
-    for warp in 0..LANES {
-        sum = add(sum, scratch.get(warp).0.map(f32::from_bits));
-    }
-    sum
+    fold_block(own.map(warp::reduce_sum), scratch, add)
 }
 
-/// Largest of all threads' quads, which are not negative, on every thread. All threads call it.
+/// What `combine` makes of the warps' quads in their order, the first with zeros, on every thread. All threads call it.
 #[inline(always)]
 #[track_caller]
-fn max_of_block(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
-    let of_warp = own.map(warp::reduce_max);
+fn fold_block(of_warp: [f32; 4], scratch: Shared<Vec4>, combine: fn([f32; 4], [f32; 4]) -> [f32; 4]) -> [f32; 4] {
     if thread::lane() == 0 {
         scratch.set(thread::warp_index(), Vec4(of_warp.map(f32::to_bits)));
     }
-    // All warps' must be there.
+    // All warps' quads must be there.
     sync::sync_threads();
-    let mut most = [0.0; 4];
+    let mut folded = [0.0; 4];
     for warp in 0..LANES {
-        most = larger(most, scratch.get(warp).0.map(f32::from_bits));
+        folded = combine(folded, scratch.get(warp).0.map(f32::from_bits));
     }
-    most
+    folded
 }
 
 /// Calls `of` with this thread's parts out of `parts` and whether each is there; a part that is not has the number of the last one. Four at a time, so that their
@@ -605,7 +594,7 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
             store_quad(norm.weight_gradient, channel, product);
         }
         if has_scales {
-            let most = max_of_block(most, maxima);
+            let most = fold_block(most.map(warp::reduce_max), maxima, larger);
             if thread::thread_idx_x() == 0 {
                 let (weight, inverse) = (load_quad(norm.weight, channel), load_quad(norm.moments, channels + channel));
                 let count = norm.n_pixels as f32;
