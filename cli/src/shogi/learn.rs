@@ -80,7 +80,9 @@ fn in_group(args: &LearnArgs, ranks: &dyn Ranks) -> Result<()> {
         ],
         &[("--checkpoint", "--resume"), ("--save-weights", "--start")],
     )?;
-    args.checkpoint.expect_replaceable(|path| Checkpoint::load(path).is_ok())?;
+    if leads {
+        args.checkpoint.expect_replaceable(|path| Checkpoint::load(path).is_ok())?;
+    }
     for path in [&args.learn.weights.save_weights, &args.checkpoint.checkpoint] {
         prepare(path)?;
     }

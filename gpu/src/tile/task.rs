@@ -82,7 +82,7 @@ pub struct ProductTask {
     #[len(1)]
     #[nullable]
     pub overflow: *mut u32,
-    /// `[1]` What sums are multiplied with as well as with `factor`, a power of two which kernels before this one found; null for nothing.
+    /// `[1]` A second factor, a power of two that an earlier kernel found; null for 1.
     #[len(1)]
     #[nullable]
     pub found_factor: *const f32,

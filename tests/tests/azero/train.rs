@@ -100,7 +100,7 @@ pub fn compare(what: &str, got: &Network, expected: &Network, share: f64, least:
 }
 
 /// Kernels and plain program sum in different orders, in single precision: at most 8 positions of 64 squares, an addition a rounding of 2⁻²⁴ of the largest value of a tensor. Tensor cores add up 16 products of first parts at a time, and cut off at most 2⁻²² of
-/// the sum: less. A number in two parts of half precision is off by at most 2⁻²³ of itself, and what is left out of a product of such numbers is 2⁻²² of it; of either sign, so that sums are off by less.
+/// the sum: less. In two parts of half precision a number is off by at most 2⁻²³ of itself, or 2⁻³⁸ of its array's bound. What is left out of a product of such numbers is 2⁻²² of it, so a product is off by 2⁻²¹ of its size.
 pub const GRADIENT_SHARE: f64 = 8.0 * 64.0 / (1 << 24) as f64;
 
 fn gradients_agree(shape: NetworkShape, batch: u32, samples: &Arc<Samples>) {

@@ -35,9 +35,14 @@ pub enum Operands {
 impl Operands {
     /// Rounds what products leave, in place.
     pub(super) fn round_results<T: Real>(self, values: &mut [T]) {
-        if self == Self::Bfloat16 {
-            values.iter_mut().for_each(|value| *value = rounded::<T, 16>(*value));
+        if let Cow::Owned(rounded) = self.results(values) {
+            values.copy_from_slice(&rounded);
         }
+    }
+
+    /// What is kept of numbers that products left.
+    pub(super) fn results<T: Real>(self, values: &[T]) -> Cow<'_, [T]> {
+        if self == Self::Bfloat16 { self.of(values) } else { Cow::Borrowed(values) }
     }
 
     /// What products read of numbers.

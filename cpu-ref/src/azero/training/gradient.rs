@@ -67,9 +67,7 @@ impl<T: Real> Course<'_, T> {
         let statistics = Statistics::of::<P>(&before, of.bias.len(), cells);
         let mut out = batch_norm::forward::<T, P>(&before, &statistics, [of.weight, of.bias], cells);
         if let Some(rest) = rest {
-            let mut rest = rest.to_vec();
-            layer.operands.round_results(&mut rest);
-            pieces::add(&rest, &mut out);
+            pieces::add(&layer.operands.results(rest), &mut out);
         }
         pieces::relu(&mut out);
         Block { layer, conv, norm, before, statistics, out }

@@ -3,7 +3,7 @@
 //! ```text
 //! values    [n_pixels, channels]           channels last, a multiple of 4
 //! parts     [3, n_parts, channels]         of PART_ROWS pixels each: mean and sum of squared distances from it; or the sums of the backward pass, and the largest gradient
-//! a block   32 quads of channels x 8 lanes of pixels; thread (lane, quad) has the pixels lane, lane + 8, … of its part in registers
+//! a block   32 quads of channels x 8 lanes of pixels; thread (lane, quad) has the pixels lane, lane + 8, … of its part
 //! ```
 //!
 //! | kernel | what |
@@ -11,8 +11,8 @@
 //! | `azero_train_norm_parts` | mean, and sum of squared distances from it, of each part |
 //! | `azero_train_norm_finish` | the batch's mean and variance, the running ones; or the running ones to be used |
 //! | `azero_train_norm_apply` | `relu((x - mean) · inverse · weight + bias [+ residual])` |
-//! | `azero_train_norm_back_parts` | sums of the gradient, and of gradient times normalised value, of each part |
-//! | `azero_train_norm_back_finish` | gradients of bias and weight |
+//! | `azero_train_norm_back_parts` | sums of the gradient, and of gradient times normalised value, of each part; the largest gradient |
+//! | `azero_train_norm_back_finish` | gradients of bias and weight; the [bound](super::scale) of the gradient of x |
 //! | `azero_train_norm_back_apply` | gradient of x; and the gradient that the residual gets |
 //!
 //! The mean is known before squares are summed, so nothing cancels; all sums are in a fixed order.
@@ -213,7 +213,7 @@ impl Norm {
     }
 }
 
-/// Four neighbouring values of `N` of a thread's pixels from `first` on, which is there: of single precision; of bfloat16 where there are none of the first; 0 without both. Which they are is asked once, so that all loads are on their way together.
+/// Four neighbouring values of `N` of a thread's pixels from `first` on, which is there: of single precision; of bfloat16 where there are none of the first, or of half precision read as such, where only the sign is asked for; 0 without both. Which they are is asked once, so that all loads are on their way together.
 ///
 /// # Safety
 /// The arrays, if they are there, have the norm's pixels.
@@ -246,14 +246,14 @@ unsafe fn load_some<const N: usize>(
     quads
 }
 
-/// The gradient behind the ReLU of a thread's pixel, and its normalised value. One at a time: the registers of more keep other threads away, which takes longer.
+/// The gradient behind the ReLU of a thread's pixel, and its normalised value. One at a time: of more, so many registers are taken that fewer threads run, which was slower.
 ///
 /// # Safety
 /// `norm` describes valid memory, and the pixel is there.
 #[inline(always)]
 #[track_caller]
 unsafe fn passed(norm: &Norm, range: &ThreadRange, pixel: u32, [mean, inverse]: [[f32; 4]; 2]) -> [[f32; 4]; 2] {
-    // Numbers of 16 bits say what passed too, and are shorter. One of half precision has its sign as bfloat16 too, and is 0 there if it is 0.
+    // Numbers of 16 bits say what passed too, and are shorter. One of half precision has its sign as bfloat16 too, and is 0 there only if it is 0: the smallest are subnormal, which comparisons keep.
     let single = if norm.output_short.is_null() { norm.output.cast_const() } else { core::ptr::null() };
     // SAFETY: the caller's.
     let ([input], [output], [gradient]) = unsafe {
@@ -285,7 +285,7 @@ fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
     fold_lanes(own, scratch, add)
 }
 
-/// As [`sum_of_lanes`], of what `combine` makes of quads; the first is with zeros.
+/// As [`sum_of_lanes`], folded by `combine`, from zeros.
 #[inline(always)]
 #[track_caller]
 fn fold_lanes(own: [f32; 4], scratch: Shared<Vec4>, combine: fn([f32; 4], [f32; 4]) -> [f32; 4]) -> [f32; 4] {
@@ -310,7 +310,7 @@ fn sum_of_block(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
     fold_block(own.map(warp::reduce_sum), scratch, add)
 }
 
-/// What `combine` makes of the warps' quads in their order, the first with zeros, on every thread. All threads call it.
+/// The warps' quads folded by `combine` in their order, from zeros, on every thread. All threads call it.
 #[inline(always)]
 #[track_caller]
 fn fold_block(of_warp: [f32; 4], scratch: Shared<Vec4>, combine: fn([f32; 4], [f32; 4]) -> [f32; 4]) -> [f32; 4] {
@@ -470,7 +470,7 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 /// * Source: Ioffe and Szegedy 2015, Algorithm 1.
 ///
 /// # Safety
-/// After the finish. `norm` describes valid memory.
+/// After the finish and, with scales, `azero_train_scales`. `norm` describes valid memory.
 #[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_apply(norm: Norm) {
     follow();
@@ -511,7 +511,7 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
 /// Sums of each part: of the gradient behind the ReLU, and of it times the normalised value; and the largest gradient, where there are scales.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
-/// * Reads: `input`, `output`, `output_gradient`, or those in bfloat16; `moments`.
+/// * Reads: `input`, `output`, `output_gradient`, or those in 16 bits; `moments`.
 /// * Writes: `parts`.
 /// * Shared: 12,288 bytes: four channels of each thread, three times.
 /// * Cost: 8 pixels × 4 channels a thread.
@@ -561,12 +561,12 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
 /// * Reads: `parts`, `weight`, `moments`.
 /// * Writes: `weight_gradient`, `bias_gradient`, `scales`.
 /// * Shared: 384 bytes: sums and maxima of the warps.
-/// * Cost: 2 × ⌈parts / 256⌉ loads of four channels a thread.
+/// * Cost: 2 × ⌈parts / 256⌉ loads of four channels a thread, 3 × with scales.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::backward`.
 /// * Source: Ioffe and Szegedy 2015, section 3 (gradients).
 ///
 /// # Safety
-/// After the parts. `norm` describes valid memory.
+/// After the parts and, with scales, `azero_train_scales` of the same pass. `norm` describes valid memory.
 #[kernel(shape = finish_shape(norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
     follow();
@@ -614,7 +614,7 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 /// Gradient of the input: `weight · inverse · (g - mean of g - normalised · mean of g · normalised)`, with `g` what passes the ReLU.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
-/// * Reads: `input`, `output`, `output_gradient`, or those in bfloat16; `moments`, `weight`, `weight_gradient`, `bias_gradient`, `scales`.
+/// * Reads: `input`, `output`, `output_gradient`, or those in 16 bits; `moments`, `weight`, `weight_gradient`, `bias_gradient`, `scales`.
 /// * Writes: `input_gradient`, `input_gradient_short`, those that are there; `output_gradient` or `output_gradient_short`, where `keep` is 1; in `scales` what the convolution's products are to be multiplied by.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.

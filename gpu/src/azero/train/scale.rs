@@ -6,7 +6,7 @@
 //! | values | bound |
 //! | --- | --- |
 //! | filters | the largest |
-//! | outputs of a norm | `r · weight + bias` of a channel, and the residual's: normalised over `n` pixels no value is beyond `√n`. The reach `r` is at least that and 256, for statistics that are not the batch's |
+//! | outputs of a norm | `r · weight + bias` of a channel, and the residual's: normalised over `n` pixels no value is beyond the reach `r = √n`. By running statistics values may be anywhere: then `r` is [`REACH`], and what is beyond four times that is infinite, as if the training had diverged |
 //! | gradients by what is before a norm | `weight · inverse · (largest g + mean of g + √n · mean of g · normalised)` of a channel |
 //!
 //! ```text
@@ -21,27 +21,27 @@ use crate::unroll::unroll;
 
 /// What is known of a convolution and the norm behind it.
 pub const SCALES: u32 = 8;
-/// By what filters are multiplied.
+/// Scale of the filters.
 pub const FILTERS: usize = 0;
-/// By what outputs of the norm are multiplied.
+/// Scale of the norm's outputs.
 pub const OUTPUTS: usize = 1;
-/// By what the inputs are to be multiplied to be themselves again.
+/// Inverse of the inputs' scale; 1 for observations.
 pub const INPUTS: usize = 2;
-/// By what sums of filters and inputs are to be multiplied.
+/// Factor of the sums of filters times inputs: the inverse of both scales.
 pub const FORWARD: usize = 3;
-/// The bound of the gradient by what is before the norm; its bits are those of a whole number, of which the largest is taken.
+/// Bound of the gradient by what is before the norm; not negative, so that the largest of its bits as a whole number is that of the largest bound.
 pub const GRADIENT: usize = 4;
-/// By what sums of that gradient and filters are to be multiplied.
+/// Factor of the sums of that gradient times filters.
 pub const BACKWARD: usize = 5;
-/// By what sums of that gradient and inputs are to be multiplied.
+/// Factor of the sums of that gradient times inputs.
 pub const FILTER_GRADIENT: usize = 6;
 
 /// Threads of a block.
 pub const BLOCK: u32 = 1024;
 const WARPS: u32 = BLOCK / thread::WARP;
 
-/// The least reach of normalised values.
-pub const LEAST_REACH: f32 = 256.0;
+/// The reach of values that are normalised by running statistics: two parts are off by at most 2⁻²² of a norm's factor.
+pub const REACH: f32 = 65_536.0;
 
 /// Where a convolution and its norm have their parameters.
 #[repr(C)]
@@ -61,7 +61,7 @@ pub struct Scaled {
     pub has_residual: u32,
 }
 
-/// The power of two that puts a bound between 2¹³ and 2¹⁴; between 2⁻¹⁰⁰ and 2⁷³ for bounds that are too large or too small for that.
+/// The power of two that puts a bound between 2¹³ and 2¹⁴; at most 2⁷³ for smaller bounds, at least 2⁻¹⁰⁰ for larger ones, whose training has diverged.
 #[inline(always)]
 pub fn scale_of(bound: f32) -> f32 {
     let exponent = bound.to_bits() >> 23 & 0xFF;
@@ -105,7 +105,7 @@ unsafe fn bound_of(parameters: *const f32, convs: *const Scaled, number: u32, ch
 /// * Reads: `parameters`, `convs`.
 /// * Writes: `scales`.
 /// * Shared: 384 bytes: three maxima of each warp.
-/// * Cost: the weights, read once.
+/// * Cost: the weights, read once, and the factors and terms of all norms along the residuals, twice; so one launch is enough.
 /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Operands`, whose numbers have the range of single precision and need no scales.
 /// * Source: our own.
 ///
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scales_are_powers_of_two_and_put_a_bound_below_what_half_precision_holds() {
+    fn scales_are_powers_of_two_and_put_a_bound_where_half_precision_holds_it() {
         for exponent in -59..=100 {
             for mantissa in [1.0f32, 1.5, 1.999_999] {
                 let bound = mantissa * 2f32.powi(exponent);

@@ -112,7 +112,7 @@ pub const fn filters_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
 /// * Writes: `filters`, `turned`.
 /// * Shared: none.
 /// * Cost: a weight read once, and each of its parts written twice.
-/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Operands`, which rounds likewise.
+/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Operands`, which rounds one part likewise.
 /// * Source: our own: the layout; rounding to nearest, ties to even.
 ///
 /// # Safety

@@ -4,7 +4,7 @@ use warpplay_gpu::azero::train::loss::{LossArgs, OUTCOME};
 use warpplay_gpu::azero::train::norm::{self, NormArgs};
 use warpplay_gpu::azero::train::product::{LARGE, ProductArgs};
 use warpplay_gpu::azero::train::samples::{BatchArgs, SamplesArgs, Visit};
-use warpplay_gpu::azero::train::scale::{LEAST_REACH, SCALES};
+use warpplay_gpu::azero::train::scale::{REACH, SCALES};
 use warpplay_gpu::azero::train::short::short_line;
 use warpplay_gpu::azero::train::update::{self, AdamArgs, FinishArgs, Rate, StepReport};
 use warpplay_gpu::azero::train::{self, line_length};
@@ -311,7 +311,7 @@ impl Kernels {
                 }
             }
         }
-        self.filters(stream, arrays)?;
+        self.filters(stream, arrays, training)?;
         let n_blocks = arrays.plan.n_blocks();
         let last = arrays.plan.last();
         for block in 0..n_blocks {
@@ -362,10 +362,10 @@ impl Kernels {
     }
 
     /// The filters in numbers of 16 bits, where convolutions read such, and before them the scales.
-    fn filters(&self, stream: &Stream, arrays: &mut Arrays) -> Result<()> {
+    fn filters(&self, stream: &Stream, arrays: &mut Arrays, training: bool) -> Result<()> {
         let Some(Short { filters, turned, operands, scaled, scales, .. }) = &mut arrays.short else { return Ok(()) };
         if operands.is_half() {
-            let reach = (arrays.plan.pixels() as f32).sqrt().max(LEAST_REACH);
+            let reach = if training { (arrays.plan.pixels() as f32).sqrt() } else { REACH };
             let arguments =
                 (&arrays.parameters, &*scaled, &mut *scales, scaled.len() as u32, arrays.plan.n_values, reach);
             // SAFETY: convolutions and norms are those of the plan, whose arrays begin at multiples of 4; residuals have as many channels.

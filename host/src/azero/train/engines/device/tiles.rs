@@ -95,7 +95,7 @@ fn convolutions(plan: &Plan) -> &[ProductPlan] {
     &plan.products[..plan.n_blocks() - 2]
 }
 
-/// Where convolutions and norms have what their scales are found of.
+/// Where the parameters lie that determine the scales.
 fn scaled(plan: &Plan) -> Vec<Scaled> {
     let blocks = convolutions(plan).iter().zip(&plan.norms).enumerate();
     let scaled = blocks.map(|(block, (conv, norm))| Scaled {
