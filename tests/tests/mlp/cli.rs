@@ -265,7 +265,7 @@ fn a_resumed_training_is_the_uninterrupted_one_bit_for_bit() {
 #[test]
 fn a_checkpoint_takes_the_place_of_no_other_file() {
     let scratch = new_scratch();
-    let tiny = "train --hidden 4 --epochs 1 --device cpu --drawn 20 --drawn-test 10 --quiet";
+    let tiny = "train --hidden 4 --epochs 1 --device cpu --drawn 70 --drawn-test 10 --quiet";
     scratch.write("notes.txt", b"mine");
     let said = scratch.fails(1, &format!("{tiny} --checkpoint notes.txt"));
     assert!(said.contains("notes.txt: a file that holds something else is there already"), "{said}");
