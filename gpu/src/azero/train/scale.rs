@@ -40,7 +40,7 @@ pub const FILTER_GRADIENT: usize = 6;
 pub const BLOCK: u32 = 1024;
 const WARPS: u32 = BLOCK / thread::WARP;
 
-/// The reach of values that are normalised by running statistics: two parts are off by at most 2⁻²² of a norm's factor.
+/// The reach of values that are normalised by running statistics: two parts are off by at most 2⁻²² of the norms' factors, added up along the residuals, or 2⁻²³ of the value.
 pub const REACH: f32 = 65_536.0;
 
 /// Where a convolution and its norm have their parameters.
