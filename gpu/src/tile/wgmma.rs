@@ -6,7 +6,7 @@
 use core::borrow::Borrow;
 
 use super::epilogue::{self, Part, meet, write};
-use super::images::{self, Pixel, taps_of_depth};
+use super::images::{self, Column, Pixel, taps_of_depth};
 use super::slab::Slabs;
 use super::softmax::Softmax;
 use super::task::{Bf16, F16, Format, ProductTask, Tf32, n_pairs};
@@ -159,6 +159,11 @@ pub(super) const fn shape_of_tiles<const R: usize, const GROUPS: u32, const HIGH
         .with_cluster(cluster);
     // Where blocks take several tiles, those of the next launch would only wait.
     if tiles > most { shape } else { shape.overlapping() }
+}
+
+/// The launch shape of a product, or of a convolution with filters of `side` taps: such launches follow short ones, of norms, and overlap with them however many tiles they have.
+const fn shape_of(shape: LaunchShape, side: u32) -> LaunchShape {
+    if side > 1 { shape.overlapping() } else { shape }
 }
 
 /// A launch of one cluster of `cluster` blocks that share the depth: for asking how many a device runs at a time.
@@ -383,6 +388,13 @@ unsafe fn fetch<
         let slabs = Slabs::of(task, slabs_of::<F>(task, division), taps_of_depth::<B>(task));
         let mut number = first;
         let mut slab = slabs.after(slabs.first(), from + number);
+        // Of images that lie depth by depth.
+        let (mut column, mut step, mut pixel_of_depth) = (Column::FIRST, pixel, pixel);
+        let of_images = A && B && task.side > 1;
+        if of_images {
+            (column, step) = (Column::of(task, first_column), Pixel::of(task, fetchers * F::SLAB));
+            pixel_of_depth = Pixel::of(task, first_depth + slab.number * F::SLAB);
+        }
         while number < to - from {
             let (slot, object) = ring.expect(stage + number);
             let slot_b = slot + rows::<GROUPS, HIGH>() * SLAB_BYTES;
@@ -406,7 +418,7 @@ unsafe fn fetch<
                     _ if A && B && R < 128 && task.side > 1 => {
                         let rectangles = width::<R>() / images::COLUMNS;
                         let [_, map] = maps_at(task.maps.add(2 * slab.part_of_b() as usize));
-                        Pixel::of(task, depth).copy_columns(task, map, slot_b, first_column, rectangles, object);
+                        pixel_of_depth.copy_columns(task, map, slot_b, column, rectangles, object);
                     }
                     128 => copy::<256, B>(maps[1], slot_b, at, object),
                     96 => copy::<192, B>(maps[1], slot_b, at, object),
@@ -417,7 +429,15 @@ unsafe fn fetch<
             let left = to - from - number;
             ring.pass_over(if left < fetchers { left } else { fetchers });
             number += fetchers;
-            slab = slabs.after(slab, fetchers);
+            let next = slabs.after(slab, fetchers);
+            if of_images {
+                pixel_of_depth = match next.number == slab.number + fetchers {
+                    true => pixel_of_depth.after(task, step),
+                    // Of the next pair of parts.
+                    false => Pixel::of(task, first_depth + next.number * F::SLAB),
+                };
+            }
+            slab = next;
         }
         stage += to - from;
         // When the bias is there.
@@ -577,7 +597,7 @@ macro_rules! products {
             /// The maps are of the task's operands: rectangles of 128 bytes of the depth and the tile's rows or columns, or, of an operand that lies depth by depth, of 64 rows or columns and 64 depths, or, of images, as many pixels as the tile has rows, 64 where they lie depth by depth, which tiles of 256 columns do not take; exactly one of `c` and `c_short` is
             /// there, the latter, bias, residual, mask and activation only with one division; a division is a multiple of a slab's depth; `cluster` is 1, or a power of two to `MAX_CLUSTER` for those whose depth is shared; the mask begins at a multiple of 8 bytes; the operands are not written meanwhile, and a residual only where it is C.
             #[kernel(
-                shape = |multiprocessors: u32| shape::<$sums, $groups, $high, $quads>([task.m, task.n, task.k.div_ceil(task.division)], task.cluster, multiprocessors),
+                shape = |multiprocessors: u32| shape_of(shape::<$sums, $groups, $high, $quads>([task.m, task.n, task.k.div_ceil(task.division)], task.cluster, multiprocessors), task.side),
                 max_threads = 128 * ($groups + 1),
                 min_blocks = 1
             )]
@@ -610,6 +630,8 @@ products! {
     tile_wgmma_bf16_64_single_b, Bf16, 32, 1 * 1, [false, true] ALONE;
     /// bfloat16, tiles of 128 × 256, A and B depth by depth.
     tile_wgmma_bf16_256_ab, Bf16, 128, 2 * 1, [true, true] ALONE;
+    /// bfloat16, tiles of 128 × 192, A and B depth by depth.
+    tile_wgmma_bf16_192_ab, Bf16, 96, 2 * 1, [true, true] ALONE;
     /// bfloat16, tiles of 128 × 128, A and B depth by depth.
     tile_wgmma_bf16_128_ab, Bf16, 64, 2 * 1, [true, true] ALONE;
     /// bfloat16, tiles of 64 × 64, A and B depth by depth.
@@ -640,6 +662,8 @@ products! {
     tile_wgmma_f16_64_single_b, F16, 32, 1 * 1, [false, true] ALONE;
     /// Half precision, tiles of 128 × 256, A and B depth by depth.
     tile_wgmma_f16_256_ab, F16, 128, 2 * 1, [true, true] ALONE;
+    /// Half precision, tiles of 128 × 192, A and B depth by depth.
+    tile_wgmma_f16_192_ab, F16, 96, 2 * 1, [true, true] ALONE;
     /// Half precision, tiles of 128 × 128, A and B depth by depth.
     tile_wgmma_f16_128_ab, F16, 64, 2 * 1, [true, true] ALONE;
     /// Half precision, tiles of 64 × 64, A and B depth by depth.

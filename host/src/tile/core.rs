@@ -75,7 +75,7 @@ pub(crate) const MAX_SIZE: u32 = 1 << 24;
 const MAX_STRIDE: u32 = 1 << 26;
 
 /// Tiles of images that lie depth by depth.
-const OF_FILTERS: [Tile; 2] = [Tile::Rows128Columns128, Tile::Rows64Columns64];
+const OF_FILTERS: [Tile; 3] = [Tile::Rows128Columns192, Tile::Rows128Columns128, Tile::Rows64Columns64];
 
 impl Shape {
     /// Bytes of an operand's value.
@@ -380,7 +380,8 @@ impl Core {
             Error::option("tile", tile, format!("{allowed}{lie} by engine {engine}"))
         };
         if shape.images.is_some() && shape.b.by_depth && !OF_FILTERS.contains(&tile) {
-            return Err(Error::option("tile", tile, format!("{} or {}", OF_FILTERS[0], OF_FILTERS[1])));
+            let [wide, square, small] = OF_FILTERS;
+            return Err(Error::option("tile", tile, format!("{wide}, {square} or {small}")));
         }
         if cluster > 1 && !tile.is_shared(engine) {
             return Err(Error::option("cluster", cluster, format!("1 for tile {tile} by engine {engine}")));
@@ -421,6 +422,7 @@ impl Core {
             Bf16, Rows128Columns128, [false, true], false, tile_wgmma_bf16_128_b;
             Bf16, Rows64Columns64, [false, true], false, tile_wgmma_bf16_64_single_b;
             Bf16, Rows128Columns256, [true, true], false, tile_wgmma_bf16_256_ab;
+            Bf16, Rows128Columns192, [true, true], false, tile_wgmma_bf16_192_ab;
             Bf16, Rows128Columns128, [true, true], false, tile_wgmma_bf16_128_ab;
             Bf16, Rows64Columns64, [true, true], false, tile_wgmma_bf16_64_single_ab;
             Bf16, Rows128Columns256, [true, false], false, tile_wgmma_bf16_256_a;
@@ -436,6 +438,7 @@ impl Core {
             F16, Rows128Columns128, [false, true], false, tile_wgmma_f16_128_b;
             F16, Rows64Columns64, [false, true], false, tile_wgmma_f16_64_single_b;
             F16, Rows128Columns256, [true, true], false, tile_wgmma_f16_256_ab;
+            F16, Rows128Columns192, [true, true], false, tile_wgmma_f16_192_ab;
             F16, Rows128Columns128, [true, true], false, tile_wgmma_f16_128_ab;
             F16, Rows64Columns64, [true, true], false, tile_wgmma_f16_64_single_ab;
             F16, Rows128Columns256, [true, false], false, tile_wgmma_f16_256_a;

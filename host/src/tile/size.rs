@@ -47,11 +47,11 @@ impl Tile {
     /// Whether the engine has kernels for operands of which these lie depth by depth.
     pub(super) const fn reads(self, engine: Engine, [a, b]: [bool; 2]) -> bool {
         match engine {
-            Engine::Wgmma => {
-                let is_either =
-                    !matches!(self, Self::Rows128Columns192 | Self::Rows256Columns128 | Self::Rows128Columns64);
-                !(a || b) || is_either
-            }
+            Engine::Wgmma => match self {
+                Self::Rows256Columns128 | Self::Rows128Columns64 => !(a || b),
+                Self::Rows128Columns192 => a == b,
+                _ => true,
+            },
             Engine::Mma => matches!(self, Self::Rows128Columns256 | Self::Rows128Columns128 | Self::Rows64Columns64),
             Engine::Plain => matches!(self, Self::Rows128Columns128 | Self::Rows64Columns64),
         }

@@ -38,11 +38,13 @@ pub struct Case {
     pub cluster: Option<u32>,
 }
 
-/// Products whose rows of C begin at multiples of 16 bytes, one behind the other or apart: more than a tile, a part of a warp's rows and of its columns; with all of the epilogue that they may have, and with none.
-pub fn lines_of(tile: Tile) -> [Case; 2] {
+/// Products whose rows of C begin at multiples of 16 bytes, one behind the other or apart: more than a tile, a part of a warp's rows and of its columns; with all of the epilogue that they may have, with a residual in either format, and with none.
+pub fn lines_of(tile: Tile) -> [Case; 4] {
     let [rows, columns] = tile.size();
     let case = Case { factor: 0.75, ..Case::of(2 * rows - 3, columns + 8, 70) };
-    [case, Case { more: [0, 0, 8], bias: false, rectifier: false, factor: 1.0, ..case }]
+    let added = |is_single| Case { residual: Some(is_single), more: [0, 0, 8], ..case };
+    let bare = Case { more: [0, 0, 8], bias: false, rectifier: false, factor: 1.0, ..case };
+    [case, added(false), added(true), bare]
 }
 
 impl Case {

@@ -94,7 +94,8 @@ fn check<T: Number>(device: &Device, case: Case, tile: Option<Tile>) -> Checked 
 }
 
 /// Tiles, and how many blocks share their pixels.
-const TILES: [(Tile, u32); 4] = [
+const TILES: [(Tile, u32); 5] = [
+    (Tile::Rows128Columns192, 1),
     (Tile::Rows128Columns128, 1),
     (Tile::Rows64Columns64, 1),
     (Tile::Rows64Columns64, 4),
@@ -169,7 +170,7 @@ fn what_has_no_gradient_is_refused() {
     assert!(error(of(8).parts(1, 4)).contains("option b_parts: 4 is not allowed (1 to 3 in bf16)"));
     assert!(error(of(8).division(60)).contains("option division: 60"));
     let said = error(of(8).tile(Tile::Rows128Columns256));
-    assert!(said.contains("option tile: 128x256 is not allowed (128x128 or 64x64)"), "{said}");
+    assert!(said.contains("option tile: 128x256 is not allowed (128x192, 128x128 or 64x64)"), "{said}");
     let said = FilterGradient::<f32>::builder([2, 8, 8], 8, 8).build(&device).expect_err("refused").to_string();
     assert!(said.contains("option precision: tf32 is not allowed (bf16 or f16"), "{said}");
     let stream = device.stream().expect("a stream");

@@ -1,10 +1,10 @@
-//! The epilogue of a warp's rows that are in C and get nothing but factor, bias and rectifier, in whole lines of memory: a warp exchanges 128 bytes of each row at a time, values of 16 bits packed, so that half as much goes through shared memory.
+//! The epilogue of a warp's rows that are in C and get nothing but factor, bias, a residual of C's format and rectifier, in whole lines of memory: a warp exchanges 128 bytes of each row at a time, values of 16 bits packed, so that half as much goes through shared memory.
 //!
-//! It is written for few instructions, without branches: a short product waits for those that it fetches.
+//! It is written for few instructions: a short product waits for those that it fetches. A residual of 16 bits is exchanged as well, to the threads that have the sums it is added to.
 
 use super::exchange::{self, Part, ROWS, STRIDE, WARP_BYTES};
 use crate::cuda::math::{at_least, fma, opaque};
-use crate::cuda::memory::{Vec4, store_vec4};
+use crate::cuda::memory::{Vec4, load_vec4, store_vec4};
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::sync_warp;
 use crate::cuda::{thread, warp};
@@ -19,27 +19,32 @@ const _: () = assert!(ROWS * ROW_BYTES <= WARP_BYTES);
 /// Values of a vector.
 const VALUES: u32 = 8;
 
-/// Whether all rows of a warp's part are in C, and nothing is added but the bias.
+/// Whether all rows of a warp's part are in C, and there is no mask.
 #[inline(always)]
 fn is_plain(task: &ProductTask, part: &Part) -> bool {
-    let others = task.mask as usize | task.residual as usize | task.residual_short as usize;
-    others == 0 && part.row + ROWS <= task.m
+    task.mask.is_null() && part.row + ROWS <= task.m
 }
 
-/// Whether [`write`] takes a warp's part: C is of 16 bits in one part and in whole vectors.
+/// Whether [`write`] takes a warp's part: C is of 16 bits in one part and in whole vectors, and so is the residual, if there is one.
 #[inline(always)]
 pub fn takes(task: &ProductTask, part: &Part) -> bool {
     let is_short = !task.c_short.is_null() && task.c_parts == 1;
-    let begins = (task.c_short as usize).is_multiple_of(16) && (task.n | task.c_stride).is_multiple_of(VALUES);
-    is_short && begins && is_plain(task, part)
+    let addresses = task.c_short as usize | task.residual_short as usize;
+    let begins = addresses.is_multiple_of(16) && (task.n | task.c_stride).is_multiple_of(VALUES);
+    is_short && begins && task.residual.is_null() && is_plain(task, part)
 }
 
-/// Whether [`write_single`] takes a warp's part: C is of single precision in whole vectors, and nobody asks whether its values are finite.
+/// Whether [`write_single`] takes a warp's part: C is of single precision in whole vectors, and so is the residual, if there is one; and nobody asks whether its values are finite.
 #[inline(always)]
 pub fn takes_single(task: &ProductTask, part: &Part) -> bool {
     let is_single = !task.c.is_null() && task.overflow.is_null();
-    let begins = (task.c as usize).is_multiple_of(16) && task.c_part_stride.is_multiple_of(4);
-    is_single && begins && (task.n | task.c_stride).is_multiple_of(4) && is_plain(task, part)
+    let addresses = task.c as usize | task.residual as usize;
+    let begins = addresses.is_multiple_of(16) && task.c_part_stride.is_multiple_of(4);
+    is_single
+        && begins
+        && task.residual_short.is_null()
+        && (task.n | task.c_stride).is_multiple_of(4)
+        && is_plain(task, part)
 }
 
 /// The bias of two of a warp's columns, `column` and the next.
@@ -60,13 +65,30 @@ const fn least(task: &ProductTask) -> f32 {
     if task.activation == activation::RELU { 0.0 } else { f32::NEG_INFINITY }
 }
 
-/// As [`write`](super::write), without softmax.
+/// Four vectors of a residual, `step` values from one to the next, where they `are_there`; else zeros.
+///
+/// # Safety
+/// They are there, if so it says, and begin at multiples of 16 bytes.
+#[inline(always)]
+#[track_caller]
+unsafe fn residual_of<T>(from: *const T, step: usize, are_there: bool) -> [Vec4; 4] {
+    let mut vectors = [Vec4([0; 4]); 4];
+    if are_there {
+        unroll!(I in [0, 1, 2, 3] {
+            // SAFETY: as the caller vouches.
+            vectors[I] = unsafe { load_vec4(from.add(I * step).cast::<Vec4>()) };
+        });
+    }
+    vectors
+}
+
+/// As [`write`](super::write), without softmax; `A`: whether a residual is added. It goes through shared memory to the threads that have the sums.
 ///
 /// # Safety
 /// As there; and the part is one that [`takes`] allows; where there is no bias, zeros are in its place.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn write<F: Format, const R: usize>(task: &ProductTask, d: &[f32; R], part: Part) {
+pub unsafe fn write<F: Format, const R: usize, const A: bool>(task: &ProductTask, d: &[f32; R], part: Part) {
     let lane = thread::lane();
     let (g, t) = (lane / 4, lane % 4);
     let to_exchange = part.exchange + g * ROW_BYTES + 4 * t;
@@ -78,6 +100,18 @@ pub unsafe fn write<F: Format, const R: usize>(task: &ProductTask, d: &[f32; R],
     unroll!(CHUNK in [0, 1, 2, 3] {
         let before = CHUNK as u32 * COLUMNS;
         if CHUNK * 32 < R && part.column + before < task.n {
+            let is_there = column + before < task.n && lane % 8 * VALUES + before < 2 * R as u32;
+            let at = row_of::<R>(row) as usize * task.c_stride as usize + (column + before) as usize;
+            if A {
+                // SAFETY: four rows of the residual, which lies as C, and eight columns, which are aligned together.
+                let residual = unsafe { residual_of(task.residual_short.wrapping_add(at), step, is_there) };
+                sync_warp(warp::ALL);
+                unroll!(I in [0, 1, 2, 3] {
+                    let to = from_exchange + 4 * I as u32 * ROW_BYTES;
+                    // SAFETY: the exchange is the warp's own, whose rows are multiples of 16 bytes, and all have read what was there.
+                    unsafe { Shared::<Vec4>::from_address(to, 1).set_unchecked(0, residual[I]) };
+                });
+            }
             sync_warp(warp::ALL);
             unroll!(BLOCK in [0, 1, 2, 3, 4, 5, 6, 7] {
                 // A warp of `mma` may have 32 columns.
@@ -86,17 +120,23 @@ pub unsafe fn write<F: Format, const R: usize>(task: &ProductTask, d: &[f32; R],
                     let bias = unsafe { bias_of(&part, 2 * t + before + 8 * BLOCK as u32) };
                     unroll!(HALF in [0, 1] {
                         let from = CHUNK * 32 + BLOCK * 4 + HALF * 2;
-                        let low = at_least(fma(d[from % R], factor, bias[0]), least);
-                        let high = at_least(fma(d[(from + 1) % R], factor, bias[1]), least);
+                        let mut sums = [fma(d[from % R], factor, bias[0]), fma(d[(from + 1) % R], factor, bias[1])];
                         let to = to_exchange + 8 * HALF as u32 * ROW_BYTES + 16 * BLOCK as u32;
-                        // SAFETY: the exchange is the warp's own, and all have read what was there.
-                        unsafe { Shared::<u32>::from_address(to, 1).set_unchecked(0, F::pack(low, high)) };
+                        // SAFETY: the exchange is the warp's own, and all have read what was there, or have put the residual there, of which this thread alone reads these two.
+                        unsafe {
+                            let word = Shared::<u32>::from_address(to, 1);
+                            if A {
+                                let [low, high] = F::unpack(word.get_unchecked(0));
+                                sums = [sums[0] + low, sums[1] + high];
+                            }
+                            let [low, high] = sums.map(|sum| at_least(sum, least));
+                            word.set_unchecked(0, F::pack(low, high));
+                        }
                     });
                 }
             });
             sync_warp(warp::ALL);
-            if column + before < task.n && lane % 8 * VALUES + before < 2 * R as u32 {
-                let at = row_of::<R>(row) as usize * task.c_stride as usize + (column + before) as usize;
+            if is_there {
                 unroll!(I in [0, 1, 2, 3] {
                     let from = from_exchange + 4 * I as u32 * ROW_BYTES;
                     // SAFETY: inside the exchange, whose rows are multiples of 16 bytes; a row of C, and eight columns, which are aligned together.
@@ -116,13 +156,13 @@ fn row_of<const R: usize>(row: u32) -> u32 {
     if R == 128 { opaque(row) } else { row }
 }
 
-/// The same for a C of single precision, 32 columns at a time.
+/// The same for a C of single precision, 32 columns at a time; a residual is added to what was exchanged.
 ///
 /// # Safety
 /// As [`write`], for what [`takes_single`] allows.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn write_single<const R: usize>(task: &ProductTask, d: &[f32; R], part: Part) {
+pub unsafe fn write_single<const R: usize, const A: bool>(task: &ProductTask, d: &[f32; R], part: Part) {
     let lane = thread::lane();
     let (g, t) = (lane / 4, lane % 4);
     let to_exchange = part.exchange + 4 * (g * STRIDE + 2 * t);
@@ -135,14 +175,24 @@ pub unsafe fn write_single<const R: usize>(task: &ProductTask, d: &[f32; R], par
     unroll!(CHUNK in [0, 1, 2, 3, 4, 5, 6, 7] {
         let before = CHUNK as u32 * exchange::COLUMNS;
         if CHUNK * 16 < R && part.column + before < task.n {
+            let is_there = column + before < task.n;
+            let at = first + row_of::<R>(row) as usize * task.c_stride as usize + (column + before) as usize;
+            let mut residual = [Vec4([0; 4]); 4];
+            if A {
+                // SAFETY: four rows of the residual, which lies as C, and four columns, which are aligned together.
+                residual = unsafe { residual_of(task.residual.wrapping_add(at), step, is_there) };
+            }
             sync_warp(warp::ALL);
             unroll!(BLOCK in [0, 1, 2, 3] {
                 // SAFETY: a column of the warp's.
                 let bias = unsafe { bias_of(&part, 2 * t + before + 8 * BLOCK as u32) };
                 unroll!(HALF in [0, 1] {
                     let from = CHUNK * 16 + BLOCK * 4 + HALF * 2;
-                    let low = at_least(fma(d[from % R], factor, bias[0]), least);
-                    let high = at_least(fma(d[(from + 1) % R], factor, bias[1]), least);
+                    let mut sums = [fma(d[from % R], factor, bias[0]), fma(d[(from + 1) % R], factor, bias[1])];
+                    if !A {
+                        sums = sums.map(|sum| at_least(sum, least));
+                    }
+                    let [low, high] = sums;
                     let both = u64::from(low.to_bits()) | u64::from(high.to_bits()) << 32;
                     let to = to_exchange + 32 * (HALF as u32 * STRIDE + BLOCK as u32);
                     // SAFETY: the exchange is the warp's own, and all have read what was there; two at an even index are aligned together.
@@ -150,13 +200,18 @@ pub unsafe fn write_single<const R: usize>(task: &ProductTask, d: &[f32; R], par
                 });
             });
             sync_warp(warp::ALL);
-            if column + before < task.n {
-                let at = first + row_of::<R>(row) as usize * task.c_stride as usize + (column + before) as usize;
+            if is_there {
                 unroll!(I in [0, 1, 2, 3] {
                     let from = from_exchange + 16 * I as u32 * STRIDE;
                     // SAFETY: inside the exchange, whose rows are multiples of 16 bytes; a row of C, and four columns, which are aligned together.
                     unsafe {
-                        let values = Shared::<Vec4>::from_address(from, 1).get_unchecked(0);
+                        let mut values = Shared::<Vec4>::from_address(from, 1).get_unchecked(0);
+                        if A {
+                            unroll!(C in [0, 1, 2, 3] {
+                                let sum = f32::from_bits(values.0[C]) + f32::from_bits(residual[I].0[C]);
+                                values.0[C] = at_least(sum, least).to_bits();
+                            });
+                        }
                         store_vec4(task.c.add(at + I * step).cast::<Vec4>(), values);
                     }
                 });

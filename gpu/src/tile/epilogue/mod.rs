@@ -3,7 +3,7 @@
 //! A warp has 16 rows of a tile, as tensor cores leave them: a thread the sums `d[4 j + 2 i + c]` of row `lane / 4 + 8 i` and column `8 j + 2 (lane % 4) + c`. It puts 32 columns at a time into shared memory and takes them out four columns of a
 //! row a lane: so whole lines of memory are read and written at once, and the code for one of them is there once.
 //!
-//! There are three forms of it, which round alike: `lines` for rows inside C that get nothing but a bias, `whole` for others inside C, and the general one for edges of C and quads that are not aligned.
+//! There are three forms of it, which round alike: `lines` for rows inside C that get nothing but a bias and a residual of C's format, `whole` for others inside C without a residual, and the general one for all else: edges of C, quads that are not aligned, residuals with a mask.
 
 mod exchange;
 mod lines;
@@ -135,16 +135,21 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
     // Each case is code of its own, since a short launch waits for the instructions that it fetches.
     // SAFETY: the caller's promise.
     unsafe {
+        let is_added = !task.residual.is_null() || !task.residual_short.is_null();
         if !S && N != 1 && lines::takes(task, &part) {
-            return lines::write::<F, R>(task, d, part);
+            return match is_added {
+                true => lines::write::<F, R, true>(task, d, part),
+                false => lines::write::<F, R, false>(task, d, part),
+            };
         }
         if !S && N != 1 && lines::takes_single(task, &part) {
-            return lines::write_single::<R>(task, d, part);
+            return match is_added {
+                true => lines::write_single::<R, true>(task, d, part),
+                false => lines::write_single::<R, false>(task, d, part),
+            };
         }
-        let is_added = !task.residual.is_null() || !task.residual_short.is_null();
         match (S, whole::is_whole(task, &part), is_added) {
-            (false, true, false) => whole::write::<F, R, N, false>(task, d, part),
-            (false, true, true) => whole::write::<F, R, N, true>(task, d, part),
+            (false, true, _) => whole::write::<F, R, N>(task, d, part),
             (false, false, true) => write_or_add::<F, R, N, S, true>(task, softmax, d, part),
             _ => write_or_add::<F, R, N, S, false>(task, softmax, d, part),
         }

@@ -9,27 +9,23 @@ use crate::cuda::{thread, warp};
 use crate::tile::task::{Format, ProductTask, activation};
 use crate::unroll::unroll;
 
-/// Whether a warp's part is one that [`write`] takes: all of its rows inside C, whose quads are aligned, and without a residual of single precision.
+/// Whether a warp's part is one that [`write`] takes: all of its rows inside C, whose quads are aligned, and without a residual.
 #[inline(always)]
 pub fn is_whole(task: &ProductTask, part: &Part) -> bool {
-    let is_inside = part.row + ROWS <= task.m && task.n.is_multiple_of(4) && task.residual.is_null();
-    let short = task.c_short as usize | task.residual_short as usize;
-    let begins = (task.c as usize).is_multiple_of(16) && short.is_multiple_of(8);
+    let is_added = task.residual as usize | task.residual_short as usize != 0;
+    let is_inside = part.row + ROWS <= task.m && task.n.is_multiple_of(4);
+    let begins = (task.c as usize).is_multiple_of(16) && (task.c_short as usize).is_multiple_of(8);
     let lies = task.c_stride.is_multiple_of(4) && task.c_part_stride.is_multiple_of(4);
-    is_inside && begins && lies
+    !is_added && is_inside && begins && lies
 }
 
-/// As [`write`](super::write), without softmax; `A`: whether a residual of 16 bits is added.
+/// As [`write`](super::write), without softmax.
 ///
 /// # Safety
-/// As there; and the part is one of [`is_whole`]. With several divisions there is no residual, and C is of single precision.
+/// As there; and the part is one of [`is_whole`]. With several divisions C is of single precision.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn write<F: Format, const R: usize, const N: usize, const A: bool>(
-    task: &ProductTask,
-    d: &[f32; R],
-    part: Part,
-) {
+pub unsafe fn write<F: Format, const R: usize, const N: usize>(task: &ProductTask, d: &[f32; R], part: Part) {
     let in_cluster = N == 1;
     // SAFETY: as the caller vouches.
     let factor = unsafe { task.whole_factor() };
@@ -60,20 +56,13 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const A: bool>(
         // Columns come in quads, and so do those of the last chunk.
         let is_there = column + chunk * COLUMNS < task.n;
         // On their way while the sums are exchanged.
-        let (mut mask, mut residual) = ([0u64; N], [0u64; N]);
-        // SAFETY: a row and four columns of C, and so of the mask, whose stride is a multiple of four, and of the residual, whose quads are aligned as those of C.
+        let mut mask = [0u64; N];
+        // SAFETY: a row and four columns of C, and so of the mask, whose stride is a multiple of four.
         unsafe {
             if !task.mask.is_null() && is_there {
                 unroll!(I in [0, 1, 2, 3] {
                     if I < N {
                         mask[I % N] = load(task.mask.cast::<u64>(), (of_mask + I * mask_step) / 4);
-                    }
-                });
-            }
-            if A && is_there {
-                unroll!(I in [0, 1, 2, 3] {
-                    if I < N {
-                        residual[I % N] = load(task.residual_short.add(at + I * step).cast::<u64>(), 0);
                     }
                 });
             }
@@ -97,11 +86,6 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const A: bool>(
                 unroll!(C in [0, 1, 2, 3] {
                     quads[I % N][C] = fma(sums[C], factor, bias[C]);
                 });
-                if A {
-                    let [low, high] = [F::unpack(residual[I % N] as u32), F::unpack((residual[I % N] >> 32) as u32)];
-                    let quad = quads[I % N];
-                    quads[I % N] = [quad[0] + low[0], quad[1] + low[1], quad[2] + high[0], quad[3] + high[1]];
-                }
             }
         });
         if task.activation == activation::RELU {
