@@ -1,4 +1,4 @@
-//! Files that version 0.1 wrote: they are read, and what goes on from them gives the same bits as it gave there, but for convolutions that tensor cores multiply now.
+//! Files that version 0.1 wrote: they are read, and what goes on from them gives the same bits as it gave there on the CPU, and the same losses by kernels, which add in another order now.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -43,22 +43,26 @@ fn gone_on(name: &str, device: &Device) -> (Trainer, Checkpoint) {
 }
 
 #[test]
-fn trainings_go_on_with_the_same_bits() {
+fn a_training_goes_on_with_the_same_bits_on_the_cpu() {
+    let (mut trainer, expected) = gone_on("cpu", &Device::cpu());
+    assert_eq!(trainer.network().expect("a network"), *expected.network());
+    let numbers = |checkpoint: &Checkpoint| -> Vec<_> {
+        checkpoint.epochs().iter().map(|epoch| (epoch.train, epoch.validation, epoch.l2_loss)).collect()
+    };
+    assert_eq!(numbers(&trainer.checkpoint().expect("a checkpoint")), numbers(&expected));
+}
+
+/// Sums are single precision in another order. Adam turns roundings of a gradient near 0 into whole steps of a weight, so losses of the networks are compared: within 1e-4, as those of perceptrons are.
+#[test]
+fn trainings_go_on_as_well_by_kernels() {
     let older = Device::simt().with_capability(8, 9).expect("a capability");
-    for (name, device) in [("cpu", Device::cpu()), ("simt", older)] {
-        let (mut trainer, expected) = gone_on(name, &device);
-        assert_eq!(trainer.network().expect("a network"), *expected.network(), "{name}");
-        let numbers = |checkpoint: &Checkpoint| -> Vec<_> {
-            checkpoint.epochs().iter().map(|epoch| (epoch.train, epoch.validation, epoch.l2_loss)).collect()
-        };
-        assert_eq!(numbers(&trainer.checkpoint().expect("a checkpoint")), numbers(&expected), "{name}");
+    for device in [Device::simt(), older] {
+        goes_on_as_well(&device);
     }
 }
 
-/// Sums of products of parts are single precision in another order. Adam turns roundings of a gradient near 0 into whole steps of a weight, so losses of the networks are compared: within 1e-4, as those of perceptrons are.
-#[test]
-fn where_tensor_cores_convolve_a_training_goes_on_as_well() {
-    let (mut trainer, expected) = gone_on("simt", &Device::simt());
+fn goes_on_as_well(device: &Device) {
+    let (mut trainer, expected) = gone_on("simt", device);
     let samples = ten_samples();
     let losses = |network: &Network| {
         let trainer = Trainer::builder(network, &samples).batch(2).build(&Device::cpu());

@@ -4,7 +4,7 @@
 //! ```text
 //! a step   gather -> for each layer: forward, norm_parts, norm_finish, norm_apply -> loss
 //!          -> for each layer from the last: norm_back_parts, norm_back_finish, norm_back_apply, gradient, sum_parts, backward -> adam -> finish
-//! by `tile`     scales and filters before the first layer; and of convolutions of 3 × 3 those of `tile`, with sum_filters in place of sum_parts
+//! by `tile`     scales and filters before the first layer; and of convolutions of 3 × 3 those of `tile`, with sum_filters in place of sum_parts; of few planes, patches of squares are gathered, so that the first layer is a product of matrices
 //! ```
 //!
 //! All launches of a step take the step's number from device memory, which `azero_train_finish` moves on: one recorded graph serves every step. Launches overlap:
@@ -18,6 +18,7 @@
 //! |---|---|
 //! | [`samples`] | a batch's observations |
 //! | [`product`] | convolutions and linear layers, forward and backward |
+//! | [`narrow`] | those with four outputs and one tap |
 //! | [`norm`] | batch norm, ReLU, residual sum, forward and backward |
 //! | [`loss`] | policy and value loss, and its gradient |
 //! | [`mod@scale`] | powers of two that numbers are multiplied by before they are written in half precision |
@@ -25,6 +26,7 @@
 //! | [`update`] | sums of parts, Adam, the step's report |
 
 pub mod loss;
+pub mod narrow;
 pub mod norm;
 mod operand;
 pub mod product;
@@ -47,6 +49,9 @@ crate::kernel_set! {
     product::azero_train_backward_small,
     product::azero_train_gradient_small,
     product::azero_train_gate,
+    narrow::azero_train_forward_narrow,
+    narrow::azero_train_backward_narrow,
+    narrow::azero_train_gradient_narrow,
     norm::azero_train_norm_parts,
     norm::azero_train_norm_finish,
     norm::azero_train_norm_apply,

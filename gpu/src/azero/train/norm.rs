@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! values    [n_pixels, channels]           channels last, a multiple of 4
-//! parts     [3, n_parts, channels]         of PART_ROWS pixels each: mean and sum of squared distances from it; or the sums of the backward pass, and the largest gradient
-//! a block   32 quads of channels x 8 lanes of pixels; thread (lane, quad) has the pixels lane, lane + 8, … of its part
+//! parts     [3, n_parts, channels]         of part_rows(channels) pixels each: mean and sum of squared distances from it; or the sums of the backward pass, and the largest gradient
+//! passed    [blocks, BLOCK]                a word of each thread: bit 4 i + j says whether channel j of its pixel i passed the ReLU
+//! a block   across(channels) quads of channels, 32 or, of few channels, fewer, x as many lanes of pixels as there are threads for; thread (lane, quad) has the pixels lane, lane + lanes, … of its part
 //! ```
 //!
 //! | kernel | what |
@@ -31,12 +32,10 @@ use crate::unroll::unroll;
 
 /// Threads of a block.
 pub const BLOCK: u32 = 256;
-/// Pixels of a part.
-pub const PART_ROWS: u32 = 64;
-/// Pixels that a block reads at once.
-const LANES: u32 = BLOCK / thread::WARP;
+/// Warps of a block.
+const WARPS: u32 = BLOCK / thread::WARP;
 /// Pixels of a thread.
-const OWN: usize = (PART_ROWS / LANES) as usize;
+const OWN: usize = 8;
 /// Pixels of a thread whose values are on their way at a time.
 const SOME: usize = 4;
 /// Channels of a block.
@@ -45,14 +44,29 @@ const BLOCK_CHANNELS: u32 = thread::WARP * 4;
 /// Lines of values that a part of a batch has.
 pub const PARTS: u32 = 3;
 
-/// Parts of a batch.
-pub const fn n_parts(n_pixels: u32) -> u32 {
-    n_pixels.div_ceil(PART_ROWS)
+/// Quads of channels beside each other in a block, a power of two.
+const fn across(channels: u32) -> u32 {
+    if channels >= BLOCK_CHANNELS { thread::WARP } else { (channels / 4).next_power_of_two() }
 }
 
-/// Launch shape of the kernels that go through all pixels: a block for each part.
+/// Pixels of a part: 64, and more of fewer than 128 channels.
+pub const fn part_rows(channels: u32) -> u32 {
+    OWN as u32 * (BLOCK / across(channels))
+}
+
+/// Parts of a batch.
+pub const fn n_parts(n_pixels: u32, channels: u32) -> u32 {
+    n_pixels.div_ceil(part_rows(channels))
+}
+
+/// Words that say what passed the ReLU.
+pub const fn passed_words(n_pixels: u32, channels: u32) -> usize {
+    n_parts(n_pixels, channels) as usize * (channels.div_ceil(BLOCK_CHANNELS) * BLOCK) as usize
+}
+
+/// Launch shape of the kernels that go through all pixels: a block for each part and 128 channels.
 pub const fn shape(n_pixels: u32, channels: u32) -> LaunchShape {
-    LaunchShape::grid_2d(n_parts(n_pixels), channels.div_ceil(BLOCK_CHANNELS), BLOCK)
+    LaunchShape::grid_2d(n_parts(n_pixels, channels), channels.div_ceil(BLOCK_CHANNELS), BLOCK)
 }
 
 /// Launch shape of the kernels that finish: a block for each quad of channels.
@@ -76,7 +90,7 @@ pub struct Norm {
     #[len(n_pixels * short_line(channels))]
     #[nullable]
     pub input_short: *const u16,
-    /// Values after norm, residual and ReLU, of the same shape. Written by apply where it is there, read by the backward kernels where `output_short` is not.
+    /// Values after norm, residual and ReLU, of the same shape, written where it is there.
     #[len(n_pixels * channels)]
     #[nullable]
     pub output: *mut f32,
@@ -101,8 +115,11 @@ pub struct Norm {
     #[len(2 * channels)]
     pub running: *mut f32,
     /// `[3, n_parts, channels]`; the last only where there are `scales`.
-    #[len(PARTS * n_parts(n_pixels) * channels)]
+    #[len(PARTS * n_parts(n_pixels, channels) * channels)]
     pub parts: *mut f32,
+    /// A bit for each value, see the module: written by apply, read by the backward kernels.
+    #[len(passed_words(n_pixels, channels))]
+    pub passed: *mut u32,
     /// Gradient of `output`; null for the forward kernels, and where it is `output_gradient_short`.
     #[len(n_pixels * channels)]
     #[nullable]
@@ -121,7 +138,7 @@ pub struct Norm {
     /// See `weight_gradient`.
     #[len(channels)]
     pub bias_gradient: *mut f32,
-    /// `output` in bfloat16, or in parts of half precision where there are `scales`, `[short_parts, short_pixels, short_line(channels)]`, written where it is there; what passed the ReLU has a first part above 0, but for values up to half the smallest such number: they are rounded to 0, and pass no gradient.
+    /// `output` in bfloat16, or in parts of half precision where there are `scales`, `[short_parts, short_pixels, short_line(channels)]`, written where it is there.
     #[len(((short_parts - 1) as usize * short_pixels as usize + n_pixels as usize) * short_line(channels) as usize)]
     #[nullable]
     pub output_short: *mut u16,
@@ -151,43 +168,61 @@ pub struct Norm {
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Norm>() == 176);
+const _: () = assert!(size_of::<Norm>() == 184);
 
-/// What a thread works on: its first pixel, the one after its part's last, its quad's first channel, and whether there is one. A thread without a quad has no
+/// What a thread works on: its pixels `first + i · lanes` before `end`, its quad's first channel, and whether there is one. A thread without a quad has no
 /// pixels and the first channel, so that it goes the way of the others and tests `active` once, at the end: tested on both sides of a barrier, it would
 /// bring the barrier into both arms.
 struct ThreadRange {
     first: u32,
+    /// A pixel that is there: the thread's first, if it has one.
+    stand_in: u32,
     end: u32,
+    lanes: u32,
+    /// Quads beside each other.
+    across: u32,
     channel: u32,
     active: bool,
 }
 
 impl ThreadRange {
-    /// The pixel number `i` of the thread's from `first` on, and whether it is there; one that is not has the number of the first.
+    /// The pixel number `i` of the thread's, and whether it is there; one that is not has the number of another that is.
     #[inline(always)]
-    fn pixel(&self, first: u32, i: usize) -> (u32, bool) {
-        let pixel = first + i as u32 * LANES;
+    fn pixel(&self, i: usize) -> (u32, bool) {
+        let pixel = self.first + i as u32 * self.lanes;
         let is_there = pixel < self.end;
-        (if is_there { pixel } else { first }, is_there)
+        (if is_there { pixel } else { self.stand_in }, is_there)
+    }
+
+    /// Whether the thread writes what a block makes of its part.
+    #[inline(always)]
+    fn writes_part(&self) -> bool {
+        self.active && thread::thread_idx_x() < self.across
     }
 }
 
 impl Norm {
     #[inline(always)]
     fn thread_range(&self) -> ThreadRange {
-        let from = thread::block_idx_x() * PART_ROWS;
-        let channel = thread::block_idx_y() * BLOCK_CHANNELS + thread::lane() * 4;
+        let across = across(self.channels);
+        // A power of two: no division.
+        let (lane, quad) = (thread::thread_idx_x() >> across.trailing_zeros(), thread::thread_idx_x() & (across - 1));
+        let from = thread::block_idx_x() * part_rows(self.channels);
+        let channel = thread::block_idx_y() * BLOCK_CHANNELS + quad * 4;
         let active = channel < self.channels;
-        let end = if active { from + self.part_rows() } else { 0 };
-        ThreadRange { first: from + thread::warp_index(), end, channel: if active { channel } else { 0 }, active }
+        let end = if active { from + self.pixels_of(thread::block_idx_x()) } else { 0 };
+        let channel = if active { channel } else { 0 };
+        let first = from + lane;
+        let stand_in = if first < end { first } else { from };
+        ThreadRange { first, stand_in, end, lanes: BLOCK >> across.trailing_zeros(), across, channel, active }
     }
 
-    /// Pixels of the block's part.
+    /// Pixels of a part.
     #[inline(always)]
-    fn part_rows(&self) -> u32 {
-        let left = self.n_pixels - thread::block_idx_x() * PART_ROWS;
-        if left < PART_ROWS { left } else { PART_ROWS }
+    fn pixels_of(&self, part: u32) -> u32 {
+        let rows = part_rows(self.channels);
+        let left = self.n_pixels - part * rows;
+        if left < rows { left } else { rows }
     }
 
     #[inline(always)]
@@ -209,11 +244,18 @@ impl Norm {
     /// Index of a part's quad in the first, second or last third of the parts.
     #[inline(always)]
     fn part_at(&self, third: u32, channel: u32) -> usize {
-        self.at(third * n_parts(self.n_pixels) + thread::block_idx_x(), channel)
+        self.at(third * n_parts(self.n_pixels, self.channels) + thread::block_idx_x(), channel)
     }
 }
 
-/// Four neighbouring values of `N` of a thread's pixels from `first` on, which is there: of single precision; of bfloat16 where there are none of the first, or of half precision read as such, where only the sign is asked for; 0 without both. Which they are is asked once, so that all loads are on their way together.
+/// Index of the thread's word that says what passed.
+#[inline(always)]
+fn passed_at() -> usize {
+    let block = thread::block_idx_y() as usize * thread::grid_dim_x() as usize + thread::block_idx_x() as usize;
+    block * BLOCK as usize + thread::thread_idx_x() as usize
+}
+
+/// Four neighbouring values of `N` of a thread's pixels from number `first` on: of single precision; of bfloat16 where there are none of the first; 0 without both. Which they are is asked once, so that all loads are on their way together.
 ///
 /// # Safety
 /// The arrays, if they are there, have the norm's pixels.
@@ -222,7 +264,7 @@ impl Norm {
 unsafe fn load_some<const N: usize>(
     norm: &Norm,
     range: &ThreadRange,
-    first: u32,
+    first: usize,
     values: *const f32,
     shorts: *const u16,
 ) -> [[f32; 4]; N] {
@@ -232,13 +274,13 @@ unsafe fn load_some<const N: usize>(
         if !values.is_null() {
             unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
                 if I < N {
-                    quads[I % N] = load_quad(values, norm.at(range.pixel(first, I).0, range.channel));
+                    quads[I % N] = load_quad(values, norm.at(range.pixel(first + I).0, range.channel));
                 }
             });
         } else if !shorts.is_null() {
             unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
                 if I < N {
-                    quads[I % N] = load_short(shorts, norm.short_at(range.pixel(first, I).0, range.channel));
+                    quads[I % N] = load_short(shorts, norm.short_at(range.pixel(first + I).0, range.channel));
                 }
             });
         }
@@ -246,29 +288,35 @@ unsafe fn load_some<const N: usize>(
     quads
 }
 
-/// The gradient behind the ReLU of a thread's pixel, and its normalised value. One at a time: of more, so many registers are taken that fewer threads run, which was slower.
+/// The gradients behind the ReLU of some of a thread's pixels from number `first` on, of which the thread's word is `bits`, and their normalised values. For a pixel that is not there the gradient is 0, and the value that of another pixel.
 ///
 /// # Safety
-/// `norm` describes valid memory, and the pixel is there.
+/// `norm` describes valid memory.
 #[inline(always)]
 #[track_caller]
-unsafe fn passed(norm: &Norm, range: &ThreadRange, pixel: u32, [mean, inverse]: [[f32; 4]; 2]) -> [[f32; 4]; 2] {
-    // Numbers of 16 bits say what passed too, and are shorter. One of half precision has its sign as bfloat16 too, and is 0 there only if it is 0: the smallest are subnormal, which comparisons keep.
-    let single = if norm.output_short.is_null() { norm.output.cast_const() } else { core::ptr::null() };
+unsafe fn gradients_and_normals(
+    norm: &Norm,
+    range: &ThreadRange,
+    (first, bits): (usize, u32),
+    [mean, inverse]: [[f32; 4]; 2],
+) -> [[[f32; 4]; 2]; SOME] {
     // SAFETY: the caller's.
-    let ([input], [output], [gradient]) = unsafe {
+    let (inputs, gradients) = unsafe {
         (
-            load_some::<1>(norm, range, pixel, norm.input, norm.input_short),
-            load_some::<1>(norm, range, pixel, single, norm.output_short),
-            load_some::<1>(norm, range, pixel, norm.output_gradient, norm.output_gradient_short),
+            load_some::<SOME>(norm, range, first, norm.input, norm.input_short),
+            load_some::<SOME>(norm, range, first, norm.output_gradient, norm.output_gradient_short),
         )
     };
-    let (mut passed, mut normal) = ([0.0; 4], [0.0; 4]);
-    for j in 0..4 {
-        passed[j] = if output[j] > 0.0 { gradient[j] } else { 0.0 };
-        normal[j] = (input[j] - mean[j]) * inverse[j];
-    }
-    [passed, normal]
+    let bits = bits >> (4 * first);
+    let mut of_pixels = [[[0.0; 4]; 2]; SOME];
+    unroll!(I in [0, 1, 2, 3] {
+        for j in 0..4 {
+            let has_passed = bits >> (4 * I + j) & 1 != 0;
+            of_pixels[I][0][j] = if has_passed { gradients[I][j] } else { 0.0 };
+            of_pixels[I][1][j] = (inputs[I][j] - mean[j]) * inverse[j];
+        }
+    });
+    of_pixels
 }
 
 /// The larger ones of two quads.
@@ -278,25 +326,36 @@ fn larger(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     [larger(a[0], b[0]), larger(a[1], b[1]), larger(a[2], b[2]), larger(a[3], b[3])]
 }
 
-/// Sum of the lanes' quads of one column of the block, in the order of the lanes, on every lane. All threads call it.
+/// Sum of the lanes' quads of one column of the block, in the order of a warp's tree and then of the warps, on every lane. All threads call it.
 #[inline(always)]
 #[track_caller]
-fn sum_of_lanes(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
-    fold_lanes(own, scratch, add)
+fn sum_of_lanes(range: &ThreadRange, own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
+    fold_lanes(range, own, scratch, add)
 }
 
 /// As [`sum_of_lanes`], folded by `combine`, from zeros.
 #[inline(always)]
 #[track_caller]
-fn fold_lanes(own: [f32; 4], scratch: Shared<Vec4>, combine: fn([f32; 4], [f32; 4]) -> [f32; 4]) -> [f32; 4] {
+fn fold_lanes(
+    range: &ThreadRange,
+    mut own: [f32; 4],
+    scratch: Shared<Vec4>,
+    combine: fn([f32; 4], [f32; 4]) -> [f32; 4],
+) -> [f32; 4] {
+    // Of few channels, a warp has several lanes.
+    let mut distance = thread::WARP / 2;
+    while distance >= range.across {
+        own = combine(own, own.map(|value| warp::shuffle_xor(warp::ALL, value, distance)));
+        distance /= 2;
+    }
     // SAFETY: the block has an element for each of its threads, and both indices are below their number.
     unsafe {
         scratch.set_unchecked(thread::thread_idx_x(), Vec4(own.map(f32::to_bits)));
         // All lanes' quads must be there.
         sync::sync_threads();
         let mut sum = [0.0; 4];
-        for lane in 0..LANES {
-            let quad = scratch.get_unchecked(lane * thread::WARP + thread::lane());
+        for warp in 0..WARPS {
+            let quad = scratch.get_unchecked(warp * thread::WARP + thread::lane());
             sum = combine(sum, quad.0.map(f32::from_bits));
         }
         sum
@@ -320,7 +379,7 @@ fn fold_block(of_warp: [f32; 4], scratch: Shared<Vec4>, combine: fn([f32; 4], [f
     // All warps' quads must be there.
     sync::sync_threads();
     let mut folded = [0.0; 4];
-    for warp in 0..LANES {
+    for warp in 0..WARPS {
         folded = combine(folded, scratch.get(warp).0.map(f32::from_bits));
     }
     folded
@@ -342,7 +401,7 @@ fn own_parts(parts: u32, mut of: impl FnMut(u32, bool)) {
 
 /// Mean of each part, and the sum of squared distances from it.
 ///
-/// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
+/// * Launch: [`shape`], a block 64 pixels × 128 channels, or more pixels of fewer channels, 256 threads.
 /// * Reads: `input` or `input_short`.
 /// * Writes: `parts`.
 /// * Shared: 8,192 bytes: four channels of each thread, twice.
@@ -357,32 +416,29 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
     follow();
     let (sums, squares) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let range = norm.thread_range();
-    let ThreadRange { first, end, channel, active } = range;
-    let count = norm.part_rows() as f32;
+    let channel = range.channel;
+    let count = norm.pixels_of(thread::block_idx_x()) as f32;
     let mut sum = [0.0; 4];
     // SAFETY: `norm` describes valid memory, as the kernel asks. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
     unsafe {
-        let mut values = [[0.0; 4]; OWN];
-        if first < end {
-            values = load_some::<OWN>(&norm, &range, first, norm.input, norm.input_short);
-        }
+        let values = load_some::<OWN>(&norm, &range, 0, norm.input, norm.input_short);
         unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
-            if first + (I as u32) * LANES < end {
+            if range.pixel(I).1 {
                 sum = add(sum, values[I]);
             }
         });
-        let mean = sum_of_lanes(sum, sums).map(|sum| sum / count);
+        let mean = sum_of_lanes(&range, sum, sums).map(|sum| sum / count);
         let mut square = [0.0; 4];
         unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
-            if first + (I as u32) * LANES < end {
+            if range.pixel(I).1 {
                 for j in 0..4 {
                     let distance = values[I][j] - mean[j];
                     square[j] += distance * distance;
                 }
             }
         });
-        let square = sum_of_lanes(square, squares);
-        if active && thread::warp_index() == 0 {
+        let square = sum_of_lanes(&range, square, squares);
+        if range.writes_part() {
             store_quad(norm.parts, norm.part_at(0, channel), mean);
             store_quad(norm.parts, norm.part_at(1, channel), square);
         }
@@ -406,18 +462,17 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
 #[kernel(shape = finish_shape(norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_finish(norm: Norm) {
     follow();
-    let (sums, distances) = (shared_array![Vec4; LANES as usize], shared_array![Vec4; LANES as usize]);
+    let (sums, distances) = (shared_array![Vec4; WARPS as usize], shared_array![Vec4; WARPS as usize]);
     let (channel, channels) = (thread::block_idx_x() as usize * 4, norm.channels as usize);
     let training = norm.momentum >= 0.0;
-    let parts = if training { n_parts(norm.n_pixels) } else { 0 };
+    let parts = if training { n_parts(norm.n_pixels, norm.channels) } else { 0 };
     let count = norm.n_pixels as f32;
-    let size = |part: u32| {
-        let left = norm.n_pixels - part * PART_ROWS;
-        (if left < PART_ROWS { left } else { PART_ROWS }) as f32
-    };
+    let size = |part: u32| norm.pixels_of(part) as f32;
     // SAFETY: parts and channels exist; the quad is this block's, and one thread writes it.
     unsafe {
         let load = |row: u32| load_quad(norm.parts, row as usize * channels + channel);
+        // On their way while parts are added up.
+        let old = [load_quad(norm.running, channel), load_quad(norm.running, channels + channel)];
         let mut sum = [0.0; 4];
         own_parts(parts, |part, there| {
             let mean = load(part);
@@ -436,7 +491,6 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
         });
         let squares = sum_of_block(squares, distances);
         if thread::thread_idx_x() == 0 {
-            let old = [load_quad(norm.running, channel), load_quad(norm.running, channels + channel)];
             let (mut used, mut new) = (old, old);
             for j in 0..4 {
                 if training {
@@ -461,9 +515,9 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 
 /// Norm, residual sum and ReLU: `relu((x - mean) · inverse · weight + bias [+ residual])`.
 ///
-/// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
+/// * Launch: [`shape`], a block 64 pixels × 128 channels, or more pixels of fewer channels, 256 threads.
 /// * Reads: `input`, `moments`, `weight`, `bias`, `residual`, or those in bfloat16; `scales`.
-/// * Writes: `output`, `output_short`, those that are there.
+/// * Writes: `output`, `output_short`, those that are there; `passed`.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::forward`.
@@ -475,26 +529,27 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
 pub unsafe fn azero_train_norm_apply(norm: Norm) {
     follow();
     let range = norm.thread_range();
-    let ThreadRange { mut first, end, channel, active } = range;
-    if !active {
-        return;
-    }
-    // SAFETY: pixels and channels exist; each quad is one thread's.
+    let channel = range.channel;
+    // SAFETY: pixels and channels exist; each quad is one thread's, and so is a word of what passed.
     unsafe {
         let mean = load_quad(norm.moments, channel as usize);
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
         let (weight, bias) = (load_quad(norm.weight, channel as usize), load_quad(norm.bias, channel as usize));
         let parts = Parts::of(norm.short_parts, norm.short_stride(), norm.scales, OUTPUTS);
-        while first < end {
+        let (mut first, mut bits) = (0, 0);
+        while first < OWN {
             let inputs = load_some::<SOME>(&norm, &range, first, norm.input, norm.input_short);
             let residuals = load_some::<SOME>(&norm, &range, first, norm.residual, norm.residual_short);
             unroll!(I in [0, 1, 2, 3] {
-                let (pixel, is_there) = range.pixel(first, I);
+                let (pixel, is_there) = range.pixel(first + I);
                 let mut output = [0.0; 4];
                 for j in 0..4 {
                     let value = (inputs[I][j] - mean[j]) * inverse[j] * weight[j] + bias[j] + residuals[I][j];
                     // Not `max`: a NaN must stay one, so that it is found in the loss.
                     output[j] = if value <= 0.0 { 0.0 } else { value };
+                }
+                for j in 0..4 {
+                    bits |= u32::from(is_there && output[j] > 0.0) << (4 * (first + I) + j);
                 }
                 if is_there && !norm.output.is_null() {
                     store_quad(norm.output, norm.at(pixel, channel), output);
@@ -503,15 +558,16 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
                     store_parts(norm.output_short, norm.short_at(pixel, channel), parts, output);
                 }
             });
-            first += SOME as u32 * LANES;
+            first += SOME;
         }
+        store(norm.passed, passed_at(), bits);
     }
 }
 
 /// Sums of each part: of the gradient behind the ReLU, and of it times the normalised value; and the largest gradient, where there are scales.
 ///
-/// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
-/// * Reads: `input`, `output`, `output_gradient`, or those in 16 bits; `moments`.
+/// * Launch: [`shape`], a block 64 pixels × 128 channels, or more pixels of fewer channels, 256 threads.
+/// * Reads: `input`, `output_gradient`, or those in 16 bits; `passed`, `moments`.
 /// * Writes: `parts`.
 /// * Shared: 12,288 bytes: four channels of each thread, three times.
 /// * Cost: 8 pixels × 4 channels a thread.
@@ -526,29 +582,34 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
     let (sums, products) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);
     let maxima = shared_array![Vec4; BLOCK as usize];
     let range = norm.thread_range();
-    let ThreadRange { first, end, channel, active } = range;
-    // SAFETY: `norm` describes valid memory, as the kernel asks. Pixels before `end` and the thread's channels exist; the part is this block's, the quad this thread's.
+    let channel = range.channel;
+    // SAFETY: `norm` describes valid memory, as the kernel asks. The thread's pixels and channels exist; the part is this block's, the quad this thread's.
     unsafe {
         let (mut sum, mut product, mut most) = ([0.0; 4], [0.0; 4], [0.0; 4]);
         let mean = load_quad(norm.moments, channel as usize);
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
-        for pixel in thread::strided(first, end, LANES) {
-            let [gradient, normal] = passed(&norm, &range, pixel, [mean, inverse]);
-            for j in 0..4 {
-                sum[j] += gradient[j];
-                product[j] += gradient[j] * normal[j];
-            }
-            most = larger(most, gradient.map(f32::abs));
+        let (mut first, bits) = (0, load(norm.passed, passed_at()));
+        while first < OWN {
+            let of_pixels = gradients_and_normals(&norm, &range, (first, bits), [mean, inverse]);
+            unroll!(I in [0, 1, 2, 3] {
+                let [gradient, normal] = of_pixels[I];
+                for j in 0..4 {
+                    sum[j] += gradient[j];
+                    product[j] += gradient[j] * normal[j];
+                }
+                most = larger(most, gradient.map(f32::abs));
+            });
+            first += SOME;
         }
-        let sum = sum_of_lanes(sum, sums);
-        let product = sum_of_lanes(product, products);
+        let sum = sum_of_lanes(&range, sum, sums);
+        let product = sum_of_lanes(&range, product, products);
         if !norm.scales.is_null() {
-            let most = fold_lanes(most, maxima, larger);
-            if active && thread::warp_index() == 0 {
+            let most = fold_lanes(&range, most, maxima, larger);
+            if range.writes_part() {
                 store_quad(norm.parts, norm.part_at(2, channel), most);
             }
         }
-        if active && thread::warp_index() == 0 {
+        if range.writes_part() {
             store_quad(norm.parts, norm.part_at(0, channel), sum);
             store_quad(norm.parts, norm.part_at(1, channel), product);
         }
@@ -570,14 +631,16 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
 #[kernel(shape = finish_shape(norm.channels).overlapping(), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
     follow();
-    let (sums, products) = (shared_array![Vec4; LANES as usize], shared_array![Vec4; LANES as usize]);
+    let (sums, products) = (shared_array![Vec4; WARPS as usize], shared_array![Vec4; WARPS as usize]);
     let (channel, channels) = (thread::block_idx_x() as usize * 4, norm.channels as usize);
-    let parts = n_parts(norm.n_pixels);
-    let maxima = shared_array![Vec4; LANES as usize];
+    let parts = n_parts(norm.n_pixels, norm.channels);
+    let maxima = shared_array![Vec4; WARPS as usize];
     let (mut sum, mut product, mut most) = ([0.0; 4], [0.0; 4], [0.0; 4]);
     let has_scales = !norm.scales.is_null();
     // SAFETY: parts and channels exist; the quad is this block's, and one thread writes it.
     unsafe {
+        // On their way while parts are added up.
+        let (weight, inverse) = (load_quad(norm.weight, channel), load_quad(norm.moments, channels + channel));
         own_parts(parts, |part, there| {
             let [of_sum, of_product] =
                 [part, parts + part].map(|row| load_quad(norm.parts, row as usize * channels + channel));
@@ -596,7 +659,6 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
         if has_scales {
             let most = fold_block(most.map(warp::reduce_max), maxima, larger);
             if thread::thread_idx_x() == 0 {
-                let (weight, inverse) = (load_quad(norm.weight, channel), load_quad(norm.moments, channels + channel));
                 let count = norm.n_pixels as f32;
                 let mut bound = 0.0;
                 for j in 0..4 {
@@ -613,8 +675,8 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 
 /// Gradient of the input: `weight · inverse · (g - mean of g - normalised · mean of g · normalised)`, with `g` what passes the ReLU.
 ///
-/// * Launch: [`shape`], a block 64 pixels × 128 channels, 256 threads.
-/// * Reads: `input`, `output`, `output_gradient`, or those in 16 bits; `moments`, `weight`, `weight_gradient`, `bias_gradient`, `scales`.
+/// * Launch: [`shape`], a block 64 pixels × 128 channels, or more pixels of fewer channels, 256 threads.
+/// * Reads: `input`, `output_gradient`, or those in 16 bits; `passed`, `moments`, `weight`, `weight_gradient`, `bias_gradient`, `scales`.
 /// * Writes: `input_gradient`, `input_gradient_short`, those that are there; `output_gradient` or `output_gradient_short`, where `keep` is 1; in `scales` what the convolution's products are to be multiplied by.
 /// * Shared: none.
 /// * Cost: 8 pixels × 4 channels a thread.
@@ -627,8 +689,8 @@ pub unsafe fn azero_train_norm_back_finish(norm: Norm) {
 pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
     follow();
     let range = norm.thread_range();
-    let ThreadRange { first, end, channel, active } = range;
-    if !active {
+    let channel = range.channel;
+    if range.first >= range.end {
         return;
     }
     let count = norm.n_pixels as f32;
@@ -648,26 +710,32 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
                 store(norm.scales, FILTER_GRADIENT, factor * load(norm.scales, INPUTS));
             }
         }
-        for pixel in thread::strided(first, end, LANES) {
-            let [at, short_at] = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
-            let [gradient, normal] = passed(&norm, &range, pixel, [mean, inverse]);
-            let mut input = [0.0; 4];
-            for j in 0..4 {
-                input[j] = weight[j] * inverse[j] * (gradient[j] - sum[j] - normal[j] * product[j]);
-            }
-            if !norm.input_gradient.is_null() {
-                store_quad(norm.input_gradient, at, input);
-            }
-            if !norm.input_gradient_short.is_null() {
-                store_parts(norm.input_gradient_short, short_at, parts, input);
-            }
-            if norm.keep != 0 {
-                if norm.output_gradient_short.is_null() {
-                    store_quad(norm.output_gradient, at, gradient);
-                } else {
-                    store_parts(norm.output_gradient_short, short_at, Parts::BFLOAT16, gradient);
+        let (mut first, bits) = (0, load(norm.passed, passed_at()));
+        while first < OWN {
+            let of_pixels = gradients_and_normals(&norm, &range, (first, bits), [mean, inverse]);
+            unroll!(I in [0, 1, 2, 3] {
+                let (pixel, is_there) = range.pixel(first + I);
+                let [at, short_at] = [norm.at(pixel, channel), norm.short_at(pixel, channel)];
+                let [gradient, normal] = of_pixels[I];
+                let mut input = [0.0; 4];
+                for j in 0..4 {
+                    input[j] = weight[j] * inverse[j] * (gradient[j] - sum[j] - normal[j] * product[j]);
                 }
-            }
+                if is_there && !norm.input_gradient.is_null() {
+                    store_quad(norm.input_gradient, at, input);
+                }
+                if is_there && !norm.input_gradient_short.is_null() {
+                    store_parts(norm.input_gradient_short, short_at, parts, input);
+                }
+                if is_there && norm.keep != 0 {
+                    if norm.output_gradient_short.is_null() {
+                        store_quad(norm.output_gradient, at, gradient);
+                    } else {
+                        store_parts(norm.output_gradient_short, short_at, Parts::BFLOAT16, gradient);
+                    }
+                }
+            });
+            first += SOME;
         }
     }
 }

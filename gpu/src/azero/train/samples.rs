@@ -9,7 +9,7 @@
 //! values    [n] f32                            how the game ended
 //! ```
 //!
-//! `azero_train_gather` makes a batch's observations of them. One thread, one quad of a pixel.
+//! `azero_train_gather` makes a batch's observations of them, `azero_train_gather_short` those of 16 bits. One thread, one quad of a pixel or of all its taps.
 
 use super::quad::{line_length, store_quad};
 use super::short::{Parts, short_line, store_parts};
@@ -108,45 +108,32 @@ impl Batch {
     }
 }
 
-/// Launch shape of [`azero_train_gather`].
+/// Launch shape of both kernels.
 pub const fn shape(n: u32, cells: u32, planes: u32) -> LaunchShape {
     LaunchShape::linear(n * cells * (line_length(planes) / 4), BLOCK)
 }
 
-/// Four planes of a pixel.
-struct Quad {
-    /// Its number among those of the batch.
-    at: u32,
-    values: [f32; 4],
-}
-
-impl Quad {
-    /// That of this thread, if there is one.
-    ///
-    /// # Safety
-    /// `samples` and `batch` describe valid memory.
-    #[inline(always)]
-    #[track_caller]
-    unsafe fn gather(samples: &Samples, batch: &Batch, cells: u32, planes: u32) -> Option<Self> {
-        let quads = line_length(planes) / 4;
-        let at = thread::index_1d_below(batch.n * cells * quads)?;
-        let (pixel, quad) = (at / quads, at % quads);
-        let (number, cell) = (pixel / cells, pixel % cells);
-        let mut values = [0.0; 4];
-        // SAFETY: the position exists; its words hold all planes.
-        unsafe {
-            let own = batch.sample(number) * words(planes * cells) as usize;
-            for j in 0..4 {
-                let plane = quad * 4 + j;
-                if plane < planes {
-                    let bit = plane * cells + cell;
-                    let word = memory::load(samples.planes, own + (bit / 32) as usize);
-                    values[j as usize] = (word >> (bit % 32) & 1) as f32;
-                }
+/// Four planes, from number `4 · quad` on, of a square of position `sample`.
+///
+/// # Safety
+/// `samples` describes valid memory; position, square and quad exist.
+#[inline(always)]
+#[track_caller]
+unsafe fn gather(samples: &Samples, (sample, cell, quad): (usize, u32, u32), cells: u32, planes: u32) -> [f32; 4] {
+    let mut values = [0.0; 4];
+    // SAFETY: the position exists; its words hold all planes.
+    unsafe {
+        let own = sample * words(planes * cells) as usize;
+        for j in 0..4 {
+            let plane = quad * 4 + j;
+            if plane < planes {
+                let bit = plane * cells + cell;
+                let word = memory::load(samples.planes, own + (bit / 32) as usize);
+                values[j as usize] = (word >> (bit % 32) & 1) as f32;
             }
         }
-        Some(Self { at, values })
     }
+    values
 }
 
 /// Observations `[n, cells, line_length(planes)]` of a batch, 0 or 1, from the bits in which positions are stored.
@@ -170,42 +157,68 @@ pub unsafe fn azero_train_gather(
     planes: u32,
 ) {
     follow();
+    let quads = line_length(planes) / 4;
+    let Some(at) = thread::index_1d_below(batch.n * cells * quads) else { return };
+    let (pixel, quad) = (at / quads, at % quads);
     // SAFETY: as the kernel asks; the quad is this thread's.
     unsafe {
-        if let Some(quad) = Quad::gather(&samples, &batch, cells, planes) {
-            store_quad(observations, quad.at as usize * 4, quad.values);
-        }
+        let values = gather(&samples, (batch.sample(pixel / cells), pixel % cells, quad), cells, planes);
+        store_quad(observations, at as usize * 4, values);
     }
 }
 
-/// As [`azero_train_gather`], in bfloat16, or in half precision where `is_half` is 1: `[n, cells, short_line(planes)]`.
+/// As [`azero_train_gather`], in bfloat16, or in half precision where `is_half` is 1: `[n, rows · columns, side², short_line(planes)]`, of each square those around it that a filter of `side` taps in each direction meets, 0 outside of the board; its own alone where `side` is 1.
 ///
-/// * Launch: [`shape`], a thread four planes of a pixel, blocks of 256.
+/// * Launch: [`shape`], a thread four planes of a pixel's taps, blocks of 256.
 /// * Reads: bits of `planes` in `samples`, `order` and `step` of `batch`.
 /// * Writes: `observations`, without what is behind the planes of a line, rounded up to four.
 /// * Shared: none.
-/// * Cost: four bits a thread.
+/// * Cost: four bits a tap a thread.
 /// * Twin: `warpplay_cpu_ref::azero::observation::observation`.
 /// * Source: our own.
 ///
 /// # Safety
 /// `samples` and `batch` describe valid memory.
-#[kernel(shape = shape(batch.n, cells, planes).overlapping(), max_threads = BLOCK)]
+#[kernel(
+    shape = shape(batch.n, rows * columns, planes).overlapping(),
+    max_threads = BLOCK,
+    require = side == 1 || side == 3
+)]
 pub unsafe fn azero_train_gather_short(
     samples: Samples,
     batch: Batch,
-    #[len(batch.n * cells * short_line(planes))] observations: *mut u16,
-    cells: u32,
+    #[len((batch.n * rows * columns) as usize * (side * side * short_line(planes)) as usize)] observations: *mut u16,
+    rows: u32,
+    columns: u32,
     planes: u32,
+    side: u32,
     is_half: u32,
 ) {
     follow();
-    // SAFETY: as the kernel asks; the quad is this thread's.
-    unsafe {
-        if let Some(quad) = Quad::gather(&samples, &batch, cells, planes) {
-            let quads = line_length(planes) / 4;
-            let at = (quad.at / quads) as usize * short_line(planes) as usize + (quad.at % quads) as usize * 4;
-            store_parts(observations, at, Parts { is_half: is_half != 0, ..Parts::BFLOAT16 }, quad.values);
+    let (quads, taps, cells) = (line_length(planes) / 4, side * side, rows * columns);
+    let Some(at) = thread::index_1d_below(batch.n * cells * quads) else { return };
+    let (pixel, quad) = (at / quads, at % quads);
+    let (number, cell) = (pixel / cells, pixel % cells);
+    let parts = Parts { is_half: is_half != 0, ..Parts::BFLOAT16 };
+    // Above the board and left of it these wrap, far beyond its size.
+    let (first_row, first_column) = ((cell / columns).wrapping_sub(side / 2), (cell % columns).wrapping_sub(side / 2));
+    // SAFETY: as the kernel asks; the position is one of the batch.
+    let sample = unsafe { batch.sample(number) };
+    let (mut down, mut right) = (0, 0);
+    for tap in 0..taps {
+        let (row, column) = (first_row.wrapping_add(down), first_column.wrapping_add(right));
+        // SAFETY: as the kernel asks; the square is on the board, and the quads are this thread's.
+        unsafe {
+            let mut values = [0.0; 4];
+            if row < rows && column < columns {
+                values = gather(&samples, (sample, row * columns + column, quad), cells, planes);
+            }
+            let line = pixel as usize * taps as usize + tap as usize;
+            store_parts(observations, line * short_line(planes) as usize + quad as usize * 4, parts, values);
+        }
+        right += 1;
+        if right == side {
+            (right, down) = (0, down + 1);
         }
     }
 }

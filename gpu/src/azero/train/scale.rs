@@ -43,10 +43,10 @@ const WARPS: u32 = BLOCK / thread::WARP;
 /// The reach of values that are normalised by running statistics: two parts are off by at most 2⁻²² of the norms' factors, added up along the residuals, or 2⁻²³ of the value.
 pub const REACH: f32 = 65_536.0;
 
-/// Where a convolution and its norm have their parameters.
+/// Where a convolution of 3 × 3 and its norm have their parameters, and its filters their place.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct Scaled {
+pub struct Conv {
     /// Offset and number of its weights, multiples of 4.
     pub weights: u32,
     /// See `weights`.
@@ -55,8 +55,14 @@ pub struct Scaled {
     pub norm_weight: u32,
     /// See `norm_weight`.
     pub norm_bias: u32,
-    /// Outputs.
-    pub channels: u32,
+    /// Inputs and outputs, multiples of 4.
+    pub n_inputs: u32,
+    /// See `n_inputs`.
+    pub n_outputs: u32,
+    /// Offsets of its filters among those of the way forward, and of the way back; multiples of 8.
+    pub filters: u32,
+    /// See `filters`.
+    pub turned: u32,
     /// 1 where the outputs of the norm before the last are added.
     pub has_residual: u32,
 }
@@ -82,7 +88,7 @@ pub fn inverse_of(scale: f32) -> f32 {
 /// The convolution and those whose outputs are added exist, and so does the channel.
 #[inline(always)]
 #[track_caller]
-unsafe fn bound_of(parameters: *const f32, convs: *const Scaled, number: u32, channel: u32, reach: f32) -> f32 {
+unsafe fn bound_of(parameters: *const f32, convs: *const Conv, number: u32, channel: u32, reach: f32) -> f32 {
     let (mut bound, mut at) = (0.0, number);
     loop {
         // SAFETY: the caller's.
@@ -114,7 +120,7 @@ unsafe fn bound_of(parameters: *const f32, convs: *const Scaled, number: u32, ch
 #[kernel(shape = LaunchShape::new(n_convs, BLOCK).overlapping(), max_threads = BLOCK, require = n_convs >= 1)]
 pub unsafe fn azero_train_scales(
     #[len(n_parameters)] parameters: *const f32,
-    #[len(n_convs)] convs: *const Scaled,
+    #[len(n_convs)] convs: *const Conv,
     #[len(n_convs * SCALES)] scales: *mut f32,
     n_convs: u32,
     n_parameters: u32,
@@ -144,7 +150,7 @@ pub unsafe fn azero_train_scales(
             first += 4 * BLOCK;
         }
         let bounds = |number: u32| {
-            let channels = load(convs, number as usize).channels;
+            let channels = load(convs, number as usize).n_outputs;
             let (mut most, mut channel) = (0, thread::thread_idx_x());
             while channel < channels {
                 let bits = bound_of(parameters, convs, number, channel, reach).to_bits();

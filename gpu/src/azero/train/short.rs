@@ -3,19 +3,19 @@
 //! ```text
 //! values     [n_parts, n_pixels, short_line(channels)]     inputs of convolutions, and gradients of their outputs; observations are 0 or 1, in one part
 //! weights    [9, n_inputs, n_outputs]                      single precision, as everywhere in this module
-//! filters    [n_parts, n_outputs, 9, short_line(n_inputs)] of the way forward
-//! turned     [n_parts, n_inputs, 9, short_line(n_outputs)] turned by half a circle, of the way back
+//! filters    [n_parts, n_outputs, 9, short_line(n_inputs)] of the way forward, for each convolution
+//! turned     [n_parts, n_inputs, 9, short_line(n_outputs)] turned by half a circle, of the way back, for each convolution
 //! parts      [divisions, n_outputs, 9, columns]            single precision: the gradient of the filters, of each division of the pixels
 //! ```
 //!
-//! The copy engine wants lines of 16 bytes. What lies behind the channels of a line is read by nobody.
+//! The copy engine wants lines of 16 bytes. What lies behind the channels of a line nobody writes. Products of patches read it, of observations and filters, so it must be 0 from the allocation on.
 
 use super::quad::{add, load_quad, store_quad};
-use super::scale::{FILTERS, SCALES};
-use crate::cuda::memory;
+use super::scale::{Conv, FILTERS, SCALES};
+use crate::cuda::memory::{self, Vec4};
 use crate::cuda::mma::{pack_bf16, pack_f16, unpack_bf16, unpack_f16};
-use crate::cuda::sync::follow;
-use crate::cuda::{kernel, thread};
+use crate::cuda::sync::{follow, sync_threads};
+use crate::cuda::{kernel, shared_array, thread};
 use crate::launch::LaunchShape;
 use crate::unroll::unroll;
 
@@ -100,15 +100,15 @@ pub(super) unsafe fn load_short(base: *const u16, index: usize) -> [f32; 4] {
     [a, b, c, d]
 }
 
-/// Launch shape of [`azero_train_filters`].
-pub const fn filters_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
-    LaunchShape::linear(TAPS * (n_inputs / 4) * (n_outputs / 4), BLOCK)
+/// Launch shape of [`azero_train_filters`]: blocks for the convolution with most weights, for each.
+pub const fn filters_shape(n_convs: u32, most_weights: u32) -> LaunchShape {
+    LaunchShape::grid_2d((most_weights / 16).div_ceil(BLOCK), n_convs, BLOCK)
 }
 
-/// The weights of a convolution of 3 × 3 as filters in bfloat16, or in parts of half precision where `is_half` is 1, for the way forward and for the way back.
+/// The weights of all convolutions of 3 × 3 as filters in bfloat16, or in parts of half precision where `is_half` is 1, for the way forward and for the way back.
 ///
 /// * Launch: [`filters_shape`], a thread 4 × 4 weights of a tap, blocks of 256.
-/// * Reads: `weights`, `scales`.
+/// * Reads: `parameters`, `convs`, `scales`.
 /// * Writes: `filters`, `turned`.
 /// * Shared: none.
 /// * Cost: a weight read once, and each of its parts written twice.
@@ -116,23 +116,40 @@ pub const fn filters_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
 /// * Source: our own: the layout; rounding to nearest, ties to even.
 ///
 /// # Safety
-/// The arrays begin at a multiple of 16 bytes.
+/// `convs` are of `parameters` and of both arrays of filters, which have room for all parts of each; the arrays begin at a multiple of 16 bytes, and no convolution has more than `most_weights`.
 #[kernel(
-    shape = filters_shape(n_inputs, n_outputs).overlapping(),
+    shape = filters_shape(n_convs, most_weights).overlapping(),
     max_threads = BLOCK,
-    require = n_inputs >= 4 && n_inputs.is_multiple_of(4) && n_outputs >= 4 && n_outputs.is_multiple_of(4) && (1..=MAX_PARTS).contains(&n_parts)
+    require = n_convs >= 1 && most_weights >= 16 && (1..=MAX_PARTS).contains(&n_parts)
 )]
 pub unsafe fn azero_train_filters(
-    #[len(TAPS * n_inputs * n_outputs)] weights: *const f32,
-    #[len(n_parts as usize * (n_outputs * TAPS) as usize * short_line(n_inputs) as usize)] filters: *mut u16,
-    #[len(n_parts as usize * (n_inputs * TAPS) as usize * short_line(n_outputs) as usize)] turned: *mut u16,
-    #[len(SCALES)] scales: *const f32,
-    n_inputs: u32,
-    n_outputs: u32,
+    #[len(n_parameters)] parameters: *const f32,
+    #[len(n_convs)] convs: *const Conv,
+    #[len(n_convs * SCALES)] scales: *const f32,
+    #[len(n_filters)] filters: *mut u16,
+    #[len(n_turned)] turned: *mut u16,
+    n_convs: u32,
+    n_parameters: u32,
+    n_filters: u32,
+    n_turned: u32,
+    most_weights: u32,
     n_parts: u32,
     is_half: u32,
 ) {
     follow();
+    let number = thread::block_idx_y() as usize;
+    // SAFETY: the convolution exists.
+    let conv = unsafe { memory::load(convs, number) };
+    let Conv { n_inputs, n_outputs, .. } = conv;
+    // SAFETY: its weights, filters and scales are in their arrays, as the caller vouches.
+    let (weights, filters, turned, scales) = unsafe {
+        (
+            parameters.add(conv.weights as usize),
+            filters.add(conv.filters as usize),
+            turned.add(conv.turned as usize),
+            scales.add(number * SCALES as usize),
+        )
+    };
     let (inputs, outputs) = (n_inputs / 4, n_outputs / 4);
     let Some(at) = thread::index_1d_below(TAPS * inputs * outputs) else { return };
     let (output, rest) = (at % outputs * 4, at / outputs);
@@ -160,18 +177,23 @@ pub unsafe fn azero_train_filters(
     }
 }
 
+/// Quads of sums that a block of [`azero_train_sum_filters`] makes.
+const SUMS: u32 = 64;
+/// Shares of the parts that its threads add up beside each other.
+const SHARES: u32 = BLOCK / SUMS;
+
 /// Launch shape of [`azero_train_sum_filters`].
 pub const fn sum_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
-    LaunchShape::linear(TAPS * n_inputs * (n_outputs / 4), BLOCK)
+    LaunchShape::new((TAPS * n_inputs * (n_outputs / 4)).div_ceil(SUMS), BLOCK)
 }
 
-/// Sum over the divisions of a gradient of filters, in order, in the layout of the weights.
+/// Sum over the divisions of a gradient of filters, in the layout of the weights: of each quarter of them in order, and then of the four sums.
 ///
-/// * Launch: [`sum_shape`], a thread four outputs of a tap and an input, blocks of 256.
+/// * Launch: [`sum_shape`], a thread four outputs of a tap and an input and a quarter of the parts, blocks of 256.
 /// * Reads: `parts`.
 /// * Writes: `weights`.
-/// * Shared: none.
-/// * Cost: four loads a part, neighbouring threads' neighbouring inputs.
+/// * Shared: 4,096 bytes: four sums of each thread.
+/// * Cost: ⌈parts / 4⌉ × four loads a thread, neighbouring threads' neighbouring inputs.
 /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::weight_gradient`.
 /// * Source: our own: the order of the sum.
 ///
@@ -191,30 +213,46 @@ pub unsafe fn azero_train_sum_filters(
     columns: u32,
 ) {
     follow();
-    let Some(at) = thread::index_1d_below(TAPS * n_inputs * (n_outputs / 4)) else { return };
+    let sums = shared_array![Vec4; BLOCK as usize];
+    let (share, own, n_sums) =
+        (thread::thread_idx_x() / SUMS, thread::thread_idx_x() % SUMS, TAPS * n_inputs * (n_outputs / 4));
+    let number = thread::block_idx_x() * SUMS + own;
+    // A thread without a sum goes the way of the others, with the last.
+    let at = if number < n_sums { number } else { n_sums - 1 };
     let (input, rest) = (at % n_inputs, at / n_inputs);
     let (tap, output) = (rest % TAPS, rest / TAPS * 4);
+    let each = n_parts.div_ceil(SHARES);
+    let mut part = share * each;
+    let end = if n_parts < part + each { n_parts } else { part + each };
     let mut sum = [0.0; 4];
-    let mut part = 0;
-    // SAFETY: part, output, tap and input exist; the quad of the result is this thread's.
+    // SAFETY: part, output, tap and input exist; the quad of the result is this thread's; the array has an element for each thread.
     unsafe {
-        while part < n_parts {
+        while part < end {
             // Four are on their way together; one that is not there is the last.
             let mut quads = [[0.0; 4]; 4];
             unroll!(I in [0, 1, 2, 3] {
                 let own = part + I as u32;
-                let own = if own < n_parts { own } else { n_parts - 1 };
+                let own = if own < end { own } else { end - 1 };
                 unroll!(J in [0, 1, 2, 3] {
                     let line = (own * n_outputs + output + J as u32) as usize * TAPS as usize + tap as usize;
                     quads[I][J] = memory::load(parts, line * columns as usize + input as usize);
                 });
             });
             unroll!(I in [0, 1, 2, 3] {
-                if part + (I as u32) < n_parts {
+                if part + (I as u32) < end {
                     sum = add(sum, quads[I]);
                 }
             });
             part += 4;
+        }
+        sums.set_unchecked(thread::thread_idx_x(), Vec4(sum.map(f32::to_bits)));
+        // All shares' sums must be there.
+        sync_threads();
+        if share > 0 || number >= n_sums {
+            return;
+        }
+        for share in 1..SHARES {
+            sum = add(sum, sums.get_unchecked(share * SUMS + own).0.map(f32::from_bits));
         }
         store_quad(weights, (tap * n_inputs + input) as usize * n_outputs as usize + output as usize, sum);
     }

@@ -7,13 +7,14 @@
 //!
 //! | kernel | one thread |
 //! |---|---|
-//! | `azero_train_sum_parts` | a quad of a product's gradient: its parts in order |
+//! | `azero_train_sum_parts` | a quad of a product's gradient, and an eighth of its parts |
 //! | `azero_train_adam` | a quad of the parameters |
 //! | `azero_train_finish` | one block: the step's losses, the gradient's length; moves on to the next step |
 
 use super::loss::OUTCOME;
 use super::quad::{add, load_quad, store_quad};
-use crate::cuda::sync::follow;
+use crate::cuda::memory::Vec4;
+use crate::cuda::sync::{follow, sync_threads};
 use crate::cuda::{DeviceArgs, block, kernel, math, memory, shared_array, thread};
 use crate::launch::LaunchShape;
 use crate::unroll::unroll;
@@ -23,7 +24,12 @@ pub const BLOCK: u32 = 256;
 /// Warps of a block.
 const WARPS: usize = (BLOCK / thread::WARP) as usize;
 
-/// Launch shape of [`azero_train_sum_parts`] and [`azero_train_adam`] for `n` values, a multiple of 4.
+/// Launch shape of [`azero_train_sum_parts`] for `n` values, a multiple of 4: a block for 32 quads.
+pub const fn sum_shape(n: u32) -> LaunchShape {
+    LaunchShape::new((n / 4).div_ceil(thread::WARP), BLOCK)
+}
+
+/// Launch shape of [`azero_train_adam`] for `n` values, a multiple of 4.
 pub const fn shape(n: u32) -> LaunchShape {
     LaunchShape::linear(n / 4, BLOCK)
 }
@@ -33,13 +39,13 @@ pub const fn n_partial(n: u32) -> u32 {
     2 * shape(n).grid[0]
 }
 
-/// Sum over the parts of a gradient `[n_parts, n_weights + n_rest]`, in order: the first `n_weights` values, and `n_bias` values of the rest.
+/// Sum over the parts of a gradient `[n_parts, n_weights + n_rest]`: the first `n_weights` values, and `n_bias` values of the rest. Each warp of a block adds up an eighth of the parts, in order; then these sums are added up in the warps' order.
 ///
-/// * Launch: [`shape`], a thread four values, blocks of 256.
+/// * Launch: [`sum_shape`], a lane four values, blocks of 256.
 /// * Reads: `parts`.
 /// * Writes: `weights`, `bias`.
-/// * Shared: none.
-/// * Cost: parts quads a thread.
+/// * Shared: 4,096 bytes: a quad of each thread.
+/// * Cost: ⌈parts / 8⌉ quads a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::weight_gradient`,
 ///   `warpplay_cpu_ref::azero::training::convolution::Layer::bias_gradient`.
 /// * Source: our own: the order of the sum.
@@ -47,9 +53,9 @@ pub const fn n_partial(n: u32) -> u32 {
 /// # Safety
 /// The arrays begin at a multiple of 16 bytes.
 #[kernel(
-    shape = shape(n_weights + n_bias).overlapping(),
+    shape = sum_shape(n_weights + n_bias).overlapping(),
     max_threads = BLOCK,
-    require = n_weights.is_multiple_of(4) && n_bias.is_multiple_of(4) && part.is_multiple_of(4) && n_weights + n_bias <= part
+    require = n_weights.is_multiple_of(4) && n_bias.is_multiple_of(4) && part.is_multiple_of(4) && n_weights + n_bias >= 4 && n_weights + n_bias <= part
 )]
 pub unsafe fn azero_train_sum_parts(
     #[len(n_parts * part)] parts: *const f32,
@@ -61,26 +67,42 @@ pub unsafe fn azero_train_sum_parts(
     n_bias: u32,
 ) {
     follow();
-    let Some(quad) = thread::index_1d_below((n_weights + n_bias) / 4) else { return };
-    let at = quad as usize * 4;
+    let sums = shared_array![Vec4; BLOCK as usize];
+    let (warp_index, lane) = (thread::warp_index(), thread::lane());
+    let quads = (n_weights + n_bias) / 4;
+    let quad = thread::block_idx_x() * thread::WARP + lane;
+    // A lane without a quad goes the way of the others, with the last.
+    let at = (if quad < quads { quad } else { quads - 1 }) as usize * 4;
+    let each = n_parts.div_ceil(WARPS as u32);
+    let mut number = warp_index * each;
+    let end = if n_parts < number + each { n_parts } else { number + each };
     let mut sum = [0.0; 4];
-    let mut number = 0;
-    // SAFETY: the quad is in every part, and this thread's in the result.
+    // SAFETY: the quad is in every part, and this lane's in the result; the array has an element for each thread.
     unsafe {
-        while number < n_parts {
+        while number < end {
             // Eight are on their way together; one that is not there is the last.
             let mut quads = [[0.0; 4]; 8];
             unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
                 let own = number + J as u32;
-                let own = if own < n_parts { own } else { n_parts - 1 };
+                let own = if own < end { own } else { end - 1 };
                 quads[J] = load_quad(parts, own as usize * part as usize + at);
             });
             unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
-                if number + (J as u32) < n_parts {
+                if number + (J as u32) < end {
                     sum = add(sum, quads[J]);
                 }
             });
             number += 8;
+        }
+        sums.set_unchecked(thread::thread_idx_x(), Vec4(sum.map(f32::to_bits)));
+        // All warps' sums must be there.
+        sync_threads();
+        if warp_index > 0 || quad >= quads {
+            return;
+        }
+        let mut sum = [0.0; 4];
+        for warp in 0..WARPS as u32 {
+            sum = add(sum, sums.get_unchecked(warp * thread::WARP + lane).0.map(f32::from_bits));
         }
         if at < n_weights as usize {
             store_quad(weights, at, sum);

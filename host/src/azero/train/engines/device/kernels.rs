@@ -105,6 +105,8 @@ pub(super) struct Arrays {
     /// Operands of 16 bits, if the plan's convolutions have such.
     pub short: Option<Short>,
     norm_parts: Buffer<f32>,
+    /// Of each norm, a bit for each of its outputs: whether it passed the ReLU.
+    passed: Vec<Buffer<u32>>,
     parts: Buffer<f32>,
     pub outcomes: Buffer<f32>,
     partials: Buffer<f32>,
@@ -143,8 +145,9 @@ impl Arrays {
         };
         let board = single + blocks + head + line(width) + middle;
         let vectors = 2 * (line(value_hidden) + line(1) + line(actions));
-        let norm_parts = u64::from(norm::PARTS) * u64::from(norm::n_parts(pixels as u32)) * u64::from(most);
-        let sums = norm_parts + plan.n_part_values as u64 + u64::from(update::n_partial(plan.n_values));
+        let norm_parts = norm_parts(plan) as u64;
+        let passed: usize = plan.norms.iter().map(|norm| norm::passed_words(plan.pixels(), norm.channels)).sum();
+        let sums = norm_parts + (passed + plan.n_part_values) as u64 + u64::from(update::n_partial(plan.n_values));
         let order = STEPS_AT_ONCE * plan.batch as usize;
         let steps = STEPS_AT_ONCE * (size_of::<StepReport>() + size_of::<Rate>()) + 4 * (order + 1);
         Memory::default()
@@ -202,7 +205,12 @@ impl Arrays {
             moments: stream.alloc(plan.n_running as usize)?,
             activations,
             short: plan.operands.map(|operands| Short::new(stream, &plan, operands)).transpose()?,
-            norm_parts: stream.alloc((norm::PARTS * norm::n_parts(pixels as u32)) as usize * most as usize)?,
+            norm_parts: stream.alloc(norm_parts(&plan))?,
+            passed: plan
+                .norms
+                .iter()
+                .map(|norm| stream.alloc(norm::passed_words(plan.pixels(), norm.channels)))
+                .collect::<Result<_>>()?,
             parts: stream.alloc(plan.n_part_values)?,
             outcomes: stream.alloc(batch * OUTCOME)?,
             partials: stream.alloc(update::n_partial(plan.n_values) as usize)?,
@@ -219,6 +227,12 @@ impl Arrays {
             plan,
         })
     }
+}
+
+/// Values of the parts of the norm that has most.
+fn norm_parts(plan: &Plan) -> usize {
+    let values = |channels: u32| norm::PARTS as usize * (norm::n_parts(plan.pixels(), channels) * channels) as usize;
+    plan.norms.iter().map(|norm| values(norm.channels)).max().unwrap_or(0)
 }
 
 /// The kernels, looked up when the engine is opened.
@@ -302,7 +316,9 @@ impl Kernels {
         unsafe {
             match &mut arrays.short {
                 Some(Short { observations, operands, .. }) => {
-                    let arguments = (samples, batch, observations, cells, planes, u32::from(operands.is_half()));
+                    let (rows, columns, is_half) = (network.rows, network.columns, u32::from(operands.is_half()));
+                    let side = if arrays.plan.products[0].has_patches { 3 } else { 1 };
+                    let arguments = (samples, batch, observations, rows, columns, planes, side, is_half);
                     stream.run_unchecked(&self.set.azero_train_gather_short, arguments)?;
                 }
                 None => {
@@ -363,24 +379,22 @@ impl Kernels {
 
     /// The filters in numbers of 16 bits, where convolutions read such, and before them the scales.
     fn filters(&self, stream: &Stream, arrays: &mut Arrays, training: bool) -> Result<()> {
-        let Some(Short { filters, turned, operands, scaled, scales, .. }) = &mut arrays.short else { return Ok(()) };
+        let Some(Short { filters, turned, operands, convs, scales, .. }) = &mut arrays.short else { return Ok(()) };
+        let (n_convs, n_values) = (convs.len() as u32, arrays.plan.n_values);
         if operands.is_half() {
             let reach = if training { (arrays.plan.pixels() as f32).sqrt() } else { REACH };
-            let arguments =
-                (&arrays.parameters, &*scaled, &mut *scales, scaled.len() as u32, arrays.plan.n_values, reach);
+            let arguments = (&arrays.parameters, &*convs, &mut *scales, n_convs, n_values, reach);
             // SAFETY: convolutions and norms are those of the plan, whose arrays begin at multiples of 4; residuals have as many channels.
             unsafe { stream.run_unchecked(&self.set.azero_train_scales, arguments)? };
         }
-        for (block, (filters, turned)) in filters.iter_mut().zip(turned).enumerate() {
-            let plan = arrays.plan.products[block];
-            let weights = from(&arrays.parameters, plan.weights);
-            let (_, scales) = scales.view().split_at(block * SCALES as usize);
-            let (parts, is_half) = (operands.parts(), u32::from(operands.is_half()));
-            let arguments = (weights, filters, turned, scales, plan.n_inputs, plan.n_outputs, parts, is_half);
-            // SAFETY: the plan's arrays begin at multiples of 4, and buffers at multiples of 16 bytes.
-            unsafe { stream.run_unchecked(&self.set.azero_train_filters, arguments)? };
-        }
-        Ok(())
+        let most = arrays.plan.products[..convs.len()].iter().map(ProductPlan::n_weights).max().unwrap_or(0);
+        let (n_filters, n_turned) = (filters.len() as u32, turned.len() as u32);
+        let (parts, is_half) = (operands.parts(), u32::from(operands.is_half()));
+        let of = &arrays.parameters;
+        let arguments =
+            (of, &*convs, &*scales, filters, turned, n_convs, n_values, n_filters, n_turned, most, parts, is_half);
+        // SAFETY: the convolutions are those of the plan and of both arrays; buffers begin at multiples of 16 bytes.
+        unsafe { stream.run_unchecked(&self.set.azero_train_filters, arguments) }
     }
 
     fn backward(&self, stream: &Stream, arrays: &mut Arrays, n: u32, few: Option<&FilterGradients>) -> Result<()> {
@@ -544,6 +558,7 @@ impl Layer<'_> {
         // SAFETY: the plan's arrays begin at multiples of 4.
         unsafe {
             match plan.forward {
+                _ if plan.is_narrow() => stream.run_unchecked(&set.azero_train_forward_narrow, (product,)),
                 LARGE => stream.run_unchecked(&set.azero_train_forward_large, (product,)),
                 _ => stream.run_unchecked(&set.azero_train_forward_small, (product,)),
             }
@@ -569,6 +584,7 @@ impl Layer<'_> {
         // SAFETY: as in `outputs`.
         unsafe {
             match plan.backward {
+                _ if plan.is_narrow() => stream.run_unchecked(&set.azero_train_backward_narrow, (product,)),
                 LARGE => stream.run_unchecked(&set.azero_train_backward_large, (product,)),
                 _ => stream.run_unchecked(&set.azero_train_backward_small, (product,)),
             }
@@ -596,6 +612,7 @@ impl Layer<'_> {
         // SAFETY: as in `outputs`.
         unsafe {
             match plan.gradient {
+                _ if plan.is_narrow() => stream.run_unchecked(&set.azero_train_gradient_narrow, (product,))?,
                 LARGE => stream.run_unchecked(&set.azero_train_gradient_large, (product,))?,
                 _ => stream.run_unchecked(&set.azero_train_gradient_small, (product,))?,
             }
@@ -709,6 +726,7 @@ impl NormOf {
             moments: arrays.moments.view_mut().split_at(running as usize).1,
             running: arrays.running.view_mut().split_at(running as usize).1,
             parts: arrays.norm_parts.view_mut(),
+            passed: arrays.passed[self.block].view_mut(),
             // The heads' is of single precision.
             output_gradient: match self.output_gradient {
                 Some(number) if !is_short || self.block == last => by[number].view_mut(),

@@ -1,11 +1,14 @@
 //! Where a network's arrays lie on the device, and which tiles work on them: pure arithmetic.
 
 use warpplay_gpu::azero::train::line_length;
+use warpplay_gpu::azero::train::narrow::OUTPUTS;
 use warpplay_gpu::azero::train::product::{LARGE, SMALL, Tiles};
+use warpplay_gpu::azero::train::short::short_line;
 use warpplay_gpu::tile::images::COLUMNS;
 
 use crate::azero::NetworkShape;
 use crate::azero::network::{Network, Norm};
+use crate::tile::Tile;
 use crate::tile::core::MAX_SIZE;
 use crate::{Error, Precision, Result};
 
@@ -22,9 +25,14 @@ const LEAST_LARGE: (u32, u32) = (512, 72);
 /// Least number of blocks of large tiles, half of the multiprocessors of a large GPU: 16 blocks of a linear layer of 1,024 rows took 34 µs on an H200.
 const LEAST_LARGE_BLOCKS: u32 = 64;
 
-/// Blocks that a gradient of filters by `tile` should have, the side of its largest tiles and the depth that their parts are multiples of: one block for each multiprocessor of a large GPU.
+/// Largest number of values of a patch: four slabs of 64.
+const MOST_PATCH: u32 = 256;
+
+/// Blocks that a gradient of filters by `tile` should have, rows and columns of the tiles that most have and the depth that their parts are multiples of: one block for each multiprocessor of a large GPU.
 const TILE_BLOCKS: u32 = 132;
-const TILE_SIDE: u32 = 128;
+const TILE: [u32; 2] = Tile::Rows128Columns192.size();
+// Nine taps of whole rectangles of columns are whole tiles.
+const _: () = assert!((9 * COLUMNS).is_multiple_of(TILE[1]));
 const TILE_DEPTH: u32 = 64;
 
 /// What convolutions by `tile` read.
@@ -84,11 +92,18 @@ pub(super) struct ProductPlan {
     pub part: u32,
     /// Whether the bias has a gradient.
     pub with_bias: bool,
+    /// Whether it is a convolution of `tile` that reads observations with all squares around each: a product of matrices.
+    pub has_patches: bool,
     /// Where it is a convolution of `tile`, the columns of its gradient's parts; what [`n_parts`](Self::n_parts) and [`part`](Self::part) say is of those.
     pub tile_columns: Option<u32>,
 }
 
 impl ProductPlan {
+    /// Whether its outputs are one quad and its taps one: then its kernels are those of such layers.
+    pub const fn is_narrow(&self) -> bool {
+        self.side == 1 && self.n_outputs == OUTPUTS
+    }
+
     /// Number of weights.
     pub fn n_weights(&self) -> u32 {
         self.side * self.side * self.n_inputs * self.n_outputs
@@ -207,8 +222,11 @@ impl Plan {
             // What does not fit is found below.
             at as u32
         };
-        let mut products: Vec<ProductPlan> =
-            layers.iter().map(|layer| product(shape, batch, layer, in_tiles, &mut take)).collect();
+        let of = layers.iter().enumerate().map(|(number, layer)| {
+            let has_patches = in_tiles && number == 0 && fits_in_patches(layer);
+            product(shape, batch, layer, (in_tiles, has_patches), &mut take)
+        });
+        let mut products: Vec<_> = of.collect();
         let n_decayed = products.iter().map(|product| u64::from(product.n_weights())).sum::<u64>();
         for product in &mut products {
             product.bias = take(product.n_outputs);
@@ -222,8 +240,10 @@ impl Plan {
             norm
         });
         let norms: Vec<_> = norms.collect();
-        if offset > 1 << 31 {
-            return Err(Error::shape("parameters of the network", format!("at most {}", 1u32 << 31), offset));
+        // Values of all parts of the filters, with lines up to twice as long, are counted in 32 bits too.
+        let most = operands.map_or(1 << 31, |operands| (1 << 30) / u64::from(operands.parts()));
+        if offset > most {
+            return Err(Error::shape("parameters of the network", format!("at most {most}"), offset));
         }
         let n_part_values = products.iter().map(ProductPlan::parts_values).max().unwrap_or(0);
         let (n_values, n_decayed) = (offset as u32, n_decayed as u32);
@@ -320,11 +340,16 @@ impl Plan {
     }
 }
 
+/// Whether a first convolution of 3 × 3 should read patches: with few planes the depth of a patch is less than half of that of a convolution, which is a slab for each tap, filled up with zeros.
+fn fits_in_patches(layer: &Layer) -> bool {
+    layer.n_taps * short_line(layer.n_channels) <= MOST_PATCH
+}
+
 fn product(
     shape: NetworkShape,
     batch: u32,
     layer: &Layer,
-    in_tiles: bool,
+    (in_tiles, has_patches): (bool, bool),
     take: &mut impl FnMut(u32) -> u32,
 ) -> ProductPlan {
     let cells = shape.rows * shape.columns;
@@ -343,10 +368,13 @@ fn product(
     let gradient = if pixels >= LEAST_LARGE.0 { tiles(gradient_rows, n_outputs) } else { SMALL };
     let blocks = if gradient == LARGE { LARGE_BLOCKS } else { SMALL_BLOCKS };
     let n_tiles = gradient_rows.div_ceil(gradient.rows) * n_outputs.div_ceil(gradient.cols);
-    let tile_columns = (in_tiles && side == 3).then(|| channels.next_multiple_of(COLUMNS));
+    let tile_columns = (in_tiles && side == 3).then(|| match has_patches {
+        true => short_line(channels),
+        false => channels.next_multiple_of(COLUMNS),
+    });
     let (parts, depth) = match tile_columns {
         Some(columns) => {
-            let tiles = n_outputs.div_ceil(TILE_SIDE) * (side * side * columns).div_ceil(TILE_SIDE);
+            let tiles = n_outputs.div_ceil(TILE[0]) * (side * side * columns).div_ceil(TILE[1]);
             (TILE_BLOCKS / tiles, TILE_DEPTH)
         }
         None => (blocks / n_tiles, gradient.depth),
@@ -369,6 +397,7 @@ fn product(
         n_parts: pixels.div_ceil(part),
         part,
         with_bias: layer.linear,
+        has_patches,
         tile_columns,
     }
 }

@@ -1,10 +1,10 @@
 //! The convolutions of 3 × 3 by [`tile`](crate::tile), of numbers of 16 bits: of the input and the torso, forward, backward and the gradients of their filters.
 
-use warpplay_gpu::azero::train::scale::{BACKWARD, FILTER_GRADIENT, FORWARD, SCALES, Scaled};
+use warpplay_gpu::azero::train::scale::{BACKWARD, Conv, FILTER_GRADIENT, FORWARD, SCALES};
 use warpplay_gpu::azero::train::short::short_line;
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 
-use super::plan::{Operands, Plan, ProductPlan};
+use super::plan::{NormPlan, Operands, Plan, ProductPlan};
 use crate::runtime::tensor_map::Values;
 use crate::tile::core::{Core, Images, Kernels, Lie, Shape, Views};
 use crate::{Buffer, In, InOut, Result, Stream};
@@ -16,18 +16,20 @@ const TAPS: u32 = SIDE * SIDE;
 /// What the convolutions read.
 pub(super) struct Short {
     pub operands: Operands,
-    /// Where the parameters of each convolution are, and `[SCALES]` of each: for numbers of half precision.
-    pub scaled: Buffer<Scaled>,
+    /// Where each convolution has its parameters and filters.
+    places: Vec<Conv>,
+    pub convs: Buffer<Conv>,
+    /// `[SCALES]` of each: for numbers of half precision.
     pub scales: Buffer<f32>,
-    /// In one part: they are 0 or 1.
+    /// In one part: they are 0 or 1. Where the plan's first convolution has patches, those.
     pub observations: Buffer<u16>,
     /// Outputs of the blocks before the last of the torso.
     pub after: Vec<Buffer<u16>>,
     /// Gradient by what is before a norm.
     pub by_before: Buffer<u16>,
-    /// Filters of each convolution, for the way forward and for the way back.
-    pub filters: Vec<Buffer<u16>>,
-    pub turned: Vec<Buffer<u16>>,
+    /// Filters of all convolutions, for the way forward and for the way back.
+    pub filters: Buffer<u16>,
+    pub turned: Buffer<u16>,
 }
 
 /// Values of a part of the filters of a convolution from lines of `channels` to `outputs`.
@@ -43,31 +45,29 @@ impl Short {
         let line = |channels: u32| short_line(channels) as usize;
         let width = convs.iter().map(|conv| line(conv.n_outputs)).max().unwrap_or(0);
         let parts = plan.operands.map_or(1, Operands::parts) as usize;
-        let values = pixels * (line(plan.shape.planes) + parts * convs.len() * width);
-        let filters = |conv: &ProductPlan| {
-            filter_values(conv.n_inputs, conv.n_outputs) + filter_values(conv.n_outputs, conv.n_inputs)
-        };
-        let filters: usize = convs.iter().map(filters).sum();
+        let values = pixels * (observation_line(plan) as usize + parts * convs.len() * width);
+        let (_, [filters, turned]) = places(plan);
         // Of two ways for each, and of one back for all but the first; observations have one part.
         let maps = 2 * (1 + parts * 3 * (convs.len() - 1) + 1) * size_of::<TensorMap>();
-        let scales = convs.len() * (size_of::<Scaled>() + 4 * SCALES as usize);
-        (2 * (values + parts * filters) + maps + scales) as u64
+        let scales = convs.len() * (size_of::<Conv>() + 4 * SCALES as usize);
+        (2 * (values + filters + turned) + maps + scales) as u64
     }
 
     pub fn new(stream: &Stream, plan: &Plan, operands: Operands) -> Result<Self> {
         let convs = convolutions(plan);
         let (pixels, n) = (plan.pixels() as usize, operands.parts() as usize);
         let lines = |channels: u32| stream.alloc(n * pixels * short_line(channels) as usize);
-        let filters = |[channels, outputs]: [u32; 2]| stream.alloc(n * filter_values(channels, outputs));
+        let (places, [filters, turned]) = places(plan);
         Ok(Self {
             operands,
-            scaled: stream.upload(&scaled(plan))?,
+            convs: stream.upload(&places)?,
+            places,
             scales: stream.alloc(convs.len() * SCALES as usize)?,
-            observations: stream.alloc(pixels * short_line(plan.shape.planes) as usize)?,
+            observations: stream.alloc(pixels * observation_line(plan) as usize)?,
             after: convs[1..].iter().map(|conv| lines(conv.n_inputs)).collect::<Result<_>>()?,
             by_before: lines(plan.shape.width)?,
-            filters: convs.iter().map(|conv| filters([conv.n_inputs, conv.n_outputs])).collect::<Result<_>>()?,
-            turned: convs.iter().map(|conv| filters([conv.n_outputs, conv.n_inputs])).collect::<Result<_>>()?,
+            filters: stream.alloc(filters)?,
+            turned: stream.alloc(turned)?,
         })
     }
 
@@ -90,44 +90,68 @@ impl Short {
     }
 }
 
+/// Values of a pixel's observations.
+fn observation_line(plan: &Plan) -> u32 {
+    let line = short_line(plan.shape.planes);
+    if plan.products[0].has_patches { TAPS * line } else { line }
+}
+
 /// The convolutions of 3 × 3: all blocks but the heads'.
 fn convolutions(plan: &Plan) -> &[ProductPlan] {
     &plan.products[..plan.n_blocks() - 2]
 }
 
-/// Where the parameters lie that determine the scales.
-fn scaled(plan: &Plan) -> Vec<Scaled> {
-    let blocks = convolutions(plan).iter().zip(&plan.norms).enumerate();
-    let scaled = blocks.map(|(block, (conv, norm))| Scaled {
-        weights: conv.weights,
-        n_weights: conv.n_weights(),
-        norm_weight: norm.weight,
-        norm_bias: norm.bias,
-        channels: norm.channels,
-        has_residual: plan.residual(block).is_some().into(),
-    });
-    scaled.collect()
+/// Where each convolution has its parameters and filters; and the number of values of all filters, forward and back.
+fn places(plan: &Plan) -> (Vec<Conv>, [usize; 2]) {
+    let parts = plan.operands.map_or(1, Operands::parts) as usize;
+    let [mut filters, mut turned] = [0; 2];
+    let place = |(block, (conv, norm)): (usize, (&ProductPlan, &NormPlan))| {
+        let place = Conv {
+            weights: conv.weights,
+            n_weights: conv.n_weights(),
+            norm_weight: norm.weight,
+            norm_bias: norm.bias,
+            n_inputs: conv.n_inputs,
+            n_outputs: conv.n_outputs,
+            filters: filters as u32,
+            turned: turned as u32,
+            has_residual: plan.residual(block).is_some().into(),
+        };
+        filters += parts * filter_values(conv.n_inputs, conv.n_outputs);
+        turned += parts * filter_values(conv.n_outputs, conv.n_inputs);
+        place
+    };
+    let places = convolutions(plan).iter().zip(&plan.norms).enumerate().map(place).collect();
+    (places, [filters, turned])
 }
 
 /// A product, and what tells the copy engine of its operands.
 struct Prepared {
     core: Core,
     maps: Buffer<TensorMap>,
+    /// Where B begins in its buffer.
+    first_b: usize,
 }
 
 impl Prepared {
-    fn new(stream: &Stream, kernels: &Kernels, shape: Shape, a: &Buffer<u16>, b: &Buffer<u16>) -> Result<Self> {
-        let core = Core::new(kernels, shape, None, None)?;
+    fn new(
+        stream: &Stream,
+        kernels: &Kernels,
+        shape: Shape,
+        a: &Buffer<u16>,
+        (b, first_b): (&Buffer<u16>, u32),
+    ) -> Result<Self> {
+        let (core, first_b) = (Core::new(kernels, shape, None, None)?, first_b as usize);
         core.expect_operands(a, b)?;
-        let maps = stream.upload(&core.maps((a, 0), (b, 0))?)?;
-        Ok(Self { core, maps })
+        let maps = stream.upload(&core.maps((a, 0), (b, first_b))?)?;
+        Ok(Self { core, maps, first_b })
     }
 
     fn run(&self, stream: &Stream, m: u32, operands: [&Buffer<u16>; 2], beside: Beside<'_>) -> Result<()> {
         let Beside { bias, residual, residual_short, found_factor, c, c_short } = beside;
         let views = Views {
             a: operands[0].view().cast(),
-            b: operands[1].view().cast(),
+            b: operands[1].view().split_at(self.first_b).1.cast(),
             bias,
             residual,
             residual_short,
@@ -183,12 +207,15 @@ impl Tiles {
         let convs = || convolutions(plan).iter().enumerate();
         let forward = convs().map(|(block, conv)| {
             let parts = [short.input_parts(block), short.operands.parts()];
-            let shape = convolution(plan, parts, conv.n_inputs, conv.n_outputs);
-            Prepared::new(stream, &kernels, shape, short.inputs(block), &short.filters[block])
+            let shape = match conv.has_patches {
+                true => product_of_patches(plan, parts, conv.n_inputs, conv.n_outputs),
+                false => convolution(plan, parts, conv.n_inputs, conv.n_outputs),
+            };
+            Prepared::new(stream, &kernels, shape, short.inputs(block), (&short.filters, short.places[block].filters))
         });
         let backward = convs().skip(1).map(|(block, conv)| {
             let shape = convolution(plan, [short.operands.parts(); 2], conv.n_outputs, conv.n_inputs);
-            Prepared::new(stream, &kernels, shape, &short.by_before, &short.turned[block])
+            Prepared::new(stream, &kernels, shape, &short.by_before, (&short.turned, short.places[block].turned))
         });
         let (forward, backward) = (forward.collect::<Result<_>>()?, backward.collect::<Result<_>>()?);
         let gradients = FilterGradients::new(stream, &kernels, plan, short, plan.batch)?;
@@ -206,7 +233,7 @@ impl Tiles {
     ) -> Result<()> {
         let m = n * plan.shape.cells() as u32;
         let beside = Beside { found_factor: short.scale(block, FORWARD), ..beside };
-        self.forward[block].run(stream, m, [short.inputs(block), &short.filters[block]], beside)
+        self.forward[block].run(stream, m, [short.inputs(block), &short.filters], beside)
     }
 
     /// Queues the gradient of a block's inputs, of any but the first.
@@ -220,7 +247,7 @@ impl Tiles {
     ) -> Result<()> {
         let m = n * plan.shape.cells() as u32;
         let beside = Beside { found_factor: short.scale(block, BACKWARD), ..beside };
-        self.backward[block - 1].run(stream, m, [&short.by_before, &short.turned[block]], beside)
+        self.backward[block - 1].run(stream, m, [&short.by_before, &short.turned], beside)
     }
 
     /// Gradients of filters for the plan's batch, or made for `n` positions.
@@ -255,7 +282,7 @@ impl FilterGradients {
         let products = convolutions(plan).iter().enumerate().map(|(block, conv)| {
             let parts = [short.operands.parts(), short.input_parts(block)];
             let shape = filter_gradient(plan, n * plan.shape.cells() as u32, parts, conv);
-            Prepared::new(stream, kernels, shape, &short.by_before, short.inputs(block))
+            Prepared::new(stream, kernels, shape, &short.by_before, (short.inputs(block), 0))
         });
         Ok(Self { products: products.collect::<Result<_>>()? })
     }
@@ -293,16 +320,27 @@ fn convolution(plan: &Plan, [inputs, filters]: [u32; 2], channels: u32, outputs:
     }
 }
 
+/// The same of patches, in which a pixel has its squares tap by tap, as a filter has its weights.
+fn product_of_patches(plan: &Plan, parts: [u32; 2], channels: u32, outputs: u32) -> Shape {
+    let depth = TAPS * short_line(channels);
+    let a = lines(plan, false, depth, parts[0]);
+    Shape { k: depth, images: None, a, division: depth, ..convolution(plan, parts, channels, outputs) }
+}
+
 /// The gradient of a convolution's filters as a product, in the plan's parts of the pixels: of gradients and inputs in parts.
 fn filter_gradient(plan: &Plan, pixels: u32, [gradients, inputs]: [u32; 2], conv: &ProductPlan) -> Shape {
     let n = TAPS * conv.tile_columns.unwrap_or(0);
+    let (images, line) = match conv.has_patches {
+        true => (None, n),
+        false => (Some(images(plan, conv.n_inputs)), conv.n_inputs),
+    };
     Shape {
         m: conv.n_outputs,
         n,
         k: pixels,
-        images: Some(images(plan, conv.n_inputs)),
+        images,
         a: lines(plan, true, conv.n_outputs, gradients),
-        b: lines(plan, true, conv.n_inputs, inputs),
+        b: lines(plan, true, line, inputs),
         c_stride: n,
         c_part_stride: u64::from(conv.n_outputs) * u64::from(n),
         mask_stride: n,

@@ -1,0 +1,294 @@
+//! Products of layers with one quad of outputs and one tap: the heads' convolutions and the value itself. They do as little with what they read that memory alone takes time, so a warp has whole lines of the inputs.
+//!
+//! ```text
+//! inputs    [pixels, n_inputs]     a lane has a quad of channels, a warp 128 of them at a time
+//! weights   [n_inputs, 4]
+//! outputs   [pixels, 4]
+//! ```
+//!
+//! | kernel | a warp |
+//! |---|---|
+//! | `azero_train_forward_narrow` | [`PIXELS`] pixels, four at a time: their 16 sums over the lanes, of which each pair of lanes ends with one |
+//! | `azero_train_backward_narrow` | [`PIXELS`] pixels × 128 channels |
+//! | `azero_train_gradient_narrow` | every eighth four of a part's pixels × 128 channels; a block adds up its warps in their order |
+//!
+//! The layers are those of [`product`](super::product), whose kernels multiply all others.
+
+use super::product::Product;
+use super::quad::{add, load_quad, store_quad};
+use crate::cuda::math::fma;
+use crate::cuda::memory::{Vec4, store};
+use crate::cuda::sync::{follow, sync_threads};
+use crate::cuda::{kernel, shared_array, thread, warp};
+use crate::launch::LaunchShape;
+use crate::unroll::unroll;
+
+/// Outputs of a layer.
+pub const OUTPUTS: u32 = 4;
+/// Threads of a block.
+pub const BLOCK: u32 = 256;
+/// Warps of a block.
+const WARPS: u32 = BLOCK / thread::WARP;
+/// Pixels of a warp.
+pub const PIXELS: u32 = 8;
+/// Pixels whose values are on their way at a time.
+const AT_A_TIME: u32 = 4;
+/// Channels that a warp has a quad of in each lane.
+const CHANNELS: u32 = thread::WARP * 4;
+
+/// Launch shape forward: a warp for each [`PIXELS`] pixels.
+pub const fn forward_shape(pixels: u32) -> LaunchShape {
+    LaunchShape::new(pixels.div_ceil(WARPS * PIXELS), BLOCK)
+}
+
+/// Launch shape backward: the same for each 128 channels.
+pub const fn backward_shape(pixels: u32, n_inputs: u32) -> LaunchShape {
+    LaunchShape::grid_2d(pixels.div_ceil(WARPS * PIXELS), n_inputs.div_ceil(CHANNELS), BLOCK)
+}
+
+/// Launch shape of the gradient: a block for each part and 128 channels.
+pub const fn gradient_shape(n_parts: u32, n_inputs: u32) -> LaunchShape {
+    LaunchShape::grid_2d(n_parts, n_inputs.div_ceil(CHANNELS), BLOCK)
+}
+
+/// Four pixels from `first` on; one that is not before `end` has the number of the first.
+#[inline(always)]
+fn four_pixels(first: u32, end: u32) -> [u32; 4] {
+    let own = |i: u32| if first + i < end { first + i } else { first };
+    [own(0), own(1), own(2), own(3)]
+}
+
+impl Product {
+    /// Element `channel` of a pixel's inputs or, backward, of the result.
+    #[inline(always)]
+    const fn input_at(&self, pixel: u32, channel: u32) -> usize {
+        pixel as usize * self.n_inputs as usize + channel as usize
+    }
+
+    /// Rows of the weights from channel `channel` on, `[channel][output]`.
+    ///
+    /// # Safety
+    /// The channel is below their number, and the weights are there.
+    #[inline(always)]
+    unsafe fn narrow_weights(&self, channel: u32) -> [[f32; 4]; 4] {
+        let at = (channel * OUTPUTS) as usize;
+        // SAFETY: the caller's; channels are whole quads.
+        unsafe {
+            [
+                load_quad(self.weights, at),
+                load_quad(self.weights, at + 4),
+                load_quad(self.weights, at + 8),
+                load_quad(self.weights, at + 12),
+            ]
+        }
+    }
+}
+
+/// Sums of 16 values over a warp's lanes: lane `l` gets that of value `l / 2`. In each step lanes keep half of what they have and give the other half to the lane that keeps it.
+#[inline(always)]
+fn sums_of_lanes(values: [f32; 16]) -> f32 {
+    #[inline(always)]
+    fn step<const N: usize, const HALF: usize>(values: [f32; N], distance: u32) -> [f32; HALF] {
+        let is_upper = thread::lane() & distance != 0;
+        let mut kept = [0.0; HALF];
+        for i in 0..HALF {
+            let (low, high) = (values[i], values[i + HALF]);
+            let given = warp::shuffle_xor(warp::ALL, if is_upper { low } else { high }, distance);
+            kept[i] = if is_upper { high } else { low } + given;
+        }
+        kept
+    }
+    let [sum] = step::<2, 1>(step::<4, 2>(step::<8, 4>(step::<16, 8>(values, 16), 8), 4), 2);
+    sum + warp::shuffle_xor(warp::ALL, sum, 1)
+}
+
+/// Outputs of a layer with four.
+///
+/// * Launch: [`forward_shape`], a warp eight pixels, blocks of 256.
+/// * Reads: `inputs`, `weights`, `bias`.
+/// * Writes: `result` `[pixels, 4]`.
+/// * Shared: none.
+/// * Cost: 2 × pixels × 4 × inputs operations, 16 shuffles for four pixels.
+/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::forward`.
+/// * Source: OpenSpiel's residual network (Paul and Xu, section II.C); the form is ours.
+///
+/// # Safety
+/// `layer` describes valid memory.
+#[kernel(
+    shape = forward_shape(layer.pixels()).overlapping(),
+    max_threads = BLOCK,
+    require = layer.side == 1 && layer.n_outputs == OUTPUTS && layer.output_gradient.is_null() && !layer.weights.is_null()
+)]
+pub unsafe fn azero_train_forward_narrow(layer: Product) {
+    follow();
+    let (pixels, lane) = (layer.pixels(), thread::lane());
+    let mut first = (thread::block_idx_x() * WARPS + thread::warp_index()) * PIXELS;
+    let last = first + PIXELS;
+    let floor = if layer.option != 0 { 0.0 } else { f32::NEG_INFINITY };
+    let output = lane / 2 % OUTPUTS;
+    // All lanes of a warp go through it together: they add up their sums.
+    while first < last && first < pixels {
+        let own = four_pixels(first, pixels);
+        let mut sums = [0.0; 16];
+        let mut channel = lane * 4;
+        while channel < layer.n_inputs {
+            // SAFETY: pixels and channels exist.
+            unsafe {
+                let inputs = own.map(|pixel| load_quad(layer.inputs, layer.input_at(pixel, channel)));
+                let weights = layer.narrow_weights(channel);
+                unroll!(I in [0, 1, 2, 3] {
+                    for c in 0..4 {
+                        for o in 0..4 {
+                            sums[4 * I + o] = fma(inputs[I][c], weights[c][o], sums[4 * I + o]);
+                        }
+                    }
+                });
+            }
+            channel += CHANNELS;
+        }
+        let sum = sums_of_lanes(sums);
+        let pixel = first + lane / 8;
+        if lane % 2 == 0 && pixel < pixels {
+            // SAFETY: the output is this lane's.
+            unsafe {
+                let sum = sum + *layer.bias.add(output as usize);
+                // Not `max`: a NaN must stay one, so that it is found in the loss.
+                let value = if sum <= floor { 0.0 } else { sum };
+                store(layer.result, (pixel * OUTPUTS + output) as usize, value);
+            }
+        }
+        first += AT_A_TIME;
+    }
+}
+
+/// Gradient of the inputs of a layer with four outputs.
+///
+/// * Launch: [`backward_shape`], a warp eight pixels × 128 channels, blocks of 256.
+/// * Reads: `output_gradient`, `weights`.
+/// * Writes: `result` `[pixels, n_inputs]`, replaced or added to.
+/// * Shared: none.
+/// * Cost: 2 × pixels × inputs × 4 operations.
+/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::input_gradient`.
+/// * Source: the chain rule for that layer; the form is ours.
+///
+/// # Safety
+/// `layer` describes valid memory.
+#[kernel(
+    shape = backward_shape(layer.pixels(), layer.n_inputs).overlapping(),
+    max_threads = BLOCK,
+    require = layer.side == 1 && layer.n_outputs == OUTPUTS && layer.inputs.is_null() && !layer.weights.is_null()
+)]
+pub unsafe fn azero_train_backward_narrow(layer: Product) {
+    follow();
+    let pixels = layer.pixels();
+    let channel = thread::block_idx_y() * CHANNELS + thread::lane() * 4;
+    if channel >= layer.n_inputs {
+        return;
+    }
+    let mut first = (thread::block_idx_x() * WARPS + thread::warp_index()) * PIXELS;
+    let last = first + PIXELS;
+    // SAFETY: pixels and channels exist; the quads of the result are this thread's.
+    unsafe {
+        let weights = layer.narrow_weights(channel);
+        while first < last && first < pixels {
+            let own = four_pixels(first, pixels);
+            let gradients = own.map(|pixel| load_quad(layer.output_gradient, (pixel * OUTPUTS) as usize));
+            let mut before = [[0.0; 4]; AT_A_TIME as usize];
+            if layer.option != 0 {
+                before = own.map(|pixel| load_quad(layer.result, layer.input_at(pixel, channel)));
+            }
+            unroll!(I in [0, 1, 2, 3] {
+                let mut sums = [0.0; 4];
+                for o in 0..4 {
+                    for c in 0..4 {
+                        sums[c] = fma(gradients[I][o], weights[c][o], sums[c]);
+                    }
+                }
+                if first + (I as u32) < pixels {
+                    store_quad(layer.result, layer.input_at(own[I], channel), add(sums, before[I]));
+                }
+            });
+            first += AT_A_TIME;
+        }
+    }
+}
+
+/// Gradient of the weights of a layer with four outputs, and of its bias, in parts.
+///
+/// * Launch: [`gradient_shape`], a block for each `part` pixels and 128 channels, 256 threads.
+/// * Reads: `inputs`, `output_gradient`.
+/// * Writes: `result`, a part each; of the four lines with the bias the first.
+/// * Shared: 16,512 bytes: 16 sums of each thread, and four of each warp.
+/// * Cost: 2 × inputs × 4 × pixels operations.
+/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::weight_gradient`,
+///   `warpplay_cpu_ref::azero::training::convolution::Layer::bias_gradient`.
+/// * Source: the chain rule for that layer; the form is ours.
+///
+/// # Safety
+/// `layer` describes valid memory.
+#[kernel(
+    shape = gradient_shape(layer.n_parts(), layer.n_inputs).overlapping(),
+    max_threads = BLOCK,
+    require = layer.side == 1 && layer.n_outputs == OUTPUTS && layer.weights.is_null()
+)]
+pub unsafe fn azero_train_gradient_narrow(layer: Product) {
+    follow();
+    let (of_threads, of_warps) = (shared_array![Vec4; 4 * BLOCK as usize], shared_array![Vec4; WARPS as usize]);
+    let (me, warp_index, lane) = (thread::thread_idx_x(), thread::warp_index(), thread::lane());
+    let block_channel = thread::block_idx_y() * CHANNELS;
+    let own_channel = block_channel + lane * 4;
+    // A lane without channels goes the way of the others, with those of another.
+    let channel = if own_channel < layer.n_inputs { own_channel } else { block_channel };
+    let (part, pixels) = (thread::block_idx_x(), layer.pixels());
+    let from = part * layer.part;
+    let to = if pixels - from < layer.part { pixels } else { from + layer.part };
+    let (mut sums, mut bias) = ([[0.0; 4]; 4], [0.0; 4]);
+    let mut first = from + warp_index * AT_A_TIME;
+    // SAFETY: pixels and channels exist; the arrays have an element for each of the threads four times, and for each warp; the quads of the part are this thread's.
+    unsafe {
+        while first < to {
+            let own = four_pixels(first, to);
+            let inputs = own.map(|pixel| load_quad(layer.inputs, layer.input_at(pixel, channel)));
+            let gradients = own.map(|pixel| load_quad(layer.output_gradient, (pixel * OUTPUTS) as usize));
+            unroll!(I in [0, 1, 2, 3] {
+                let is_there = first + (I as u32) < to;
+                let gradient = if is_there { gradients[I] } else { [0.0; 4] };
+                let input = if is_there { inputs[I] } else { [0.0; 4] };
+                for c in 0..4 {
+                    for o in 0..4 {
+                        sums[c][o] = fma(input[c], gradient[o], sums[c][o]);
+                    }
+                }
+                bias = add(bias, gradient);
+            });
+            first += WARPS * AT_A_TIME;
+        }
+        unroll!(C in [0, 1, 2, 3] {
+            of_threads.set_unchecked(C as u32 * BLOCK + me, Vec4(sums[C].map(f32::to_bits)));
+        });
+        if lane == 0 {
+            of_warps.set_unchecked(warp_index, Vec4(bias.map(f32::to_bits)));
+        }
+        // All warps' sums must be there.
+        sync_threads();
+        let n_rows = layer.n_inputs + if layer.option != 0 { 4 } else { 0 };
+        let base = part as usize * (n_rows * OUTPUTS) as usize;
+        let (row, of_lane) = (me / thread::WARP, me % thread::WARP);
+        let channel = block_channel + of_lane * 4 + row;
+        if row < 4 && channel < layer.n_inputs {
+            let mut sum = [0.0; 4];
+            for warp in 0..WARPS {
+                let at = row * BLOCK + warp * thread::WARP + of_lane;
+                sum = add(sum, of_threads.get_unchecked(at).0.map(f32::from_bits));
+            }
+            store_quad(layer.result, base + (channel * OUTPUTS) as usize, sum);
+        }
+        if layer.option != 0 && block_channel == 0 && me == BLOCK - 1 {
+            let mut sum = [0.0; 4];
+            for warp in 0..WARPS {
+                sum = add(sum, of_warps.get_unchecked(warp).0.map(f32::from_bits));
+            }
+            store_quad(layer.result, base + (layer.n_inputs * OUTPUTS) as usize, sum);
+        }
+    }
+}
