@@ -44,13 +44,14 @@ run() {
         "$bundle/bench-$2-$1" --device "$device" "${few[@]}" --json "$out/bench-$1.jsonl" "${@:3}" ||
             failure "bench $1"
     }
-    local -a beside_tile=() beside_mlp=()
+    local -a beside_azero=() beside_tile=() beside_mlp=()
     if [[ ${PEERS:-} == yes ]]; then
+        beside_azero=(--peer "python3 docs/peers/azero.py")
         beside_tile=(--peer "python3 docs/peers/tile.py")
         beside_mlp=(--peer "python3 docs/peers/mlp.py" --peer "python3 docs/peers/mlp.py --compile")
     fi
     bench mcts warpplay
-    bench azero warpplay --seconds 0.25
+    bench azero warpplay --seconds 0.25 "${beside_azero[@]}"
     bench tile warpplay --seconds 0.25 "${beside_tile[@]}"
     bench mlp warpplay --seconds 1 ${MNIST:+--data "$MNIST"} "${beside_mlp[@]}"
     bench cfr warpplay --seconds 1

@@ -5,6 +5,7 @@
 //! cargo bench -p warpplay --bench azero -- --quick
 //! cargo bench -p warpplay --bench azero -- speed --device cuda --batches 1,128,8192
 //! cargo bench -p warpplay --bench azero -- errors l2 player --games 100
+//! cargo bench -p warpplay --bench azero -- train --device cuda --peer "python3 docs/peers/azero.py"
 //! ```
 //!
 //! Prints a table a section, and with `--json` one line of JSON a row. Times are of the device, by events, with the data there, but where the row says
@@ -22,6 +23,11 @@ mod measure;
 #[allow(dead_code, reason = "shared by the benches of all families, each of which uses a part")]
 #[path = "common/output.rs"]
 mod output;
+#[path = "common/peer_flags.rs"]
+mod peer_flags;
+#[allow(dead_code, reason = "shared by the benches of all families, each of which uses a part")]
+#[path = "common/peers.rs"]
+mod peers;
 #[path = "azero/plain.rs"]
 mod plain;
 #[path = "azero/player.rs"]
@@ -46,6 +52,7 @@ use warpplay::azero::{MAX_BATCH, Network, NetworkShape};
 use warpplay::{Backend, Error};
 
 use measure::{Bench, Positions};
+use peer_flags::PeerFlags;
 use program::Flags;
 
 /// Speed and exactness of the AlphaZero network
@@ -69,6 +76,9 @@ struct Args {
     games: Option<usize>,
 
     #[command(flatten)]
+    peers: PeerFlags,
+
+    #[command(flatten)]
     flags: Flags,
 }
 
@@ -84,7 +94,7 @@ enum Section {
     Player,
     /// Games of self-play with the network and without
     Selfplay,
-    /// Steps of a training, in every precision
+    /// Steps of a training, in every precision, and those of peers
     Train,
 }
 
@@ -124,6 +134,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     let most = batches.iter().copied().max().unwrap_or(1).max(64);
     let mut bench = Bench {
         positions: Positions::random(27, most, network.observation())?,
+        peers: args.peers.start()?,
         games: args.games.unwrap_or(if quick { 20 } else { 1000 }),
         quick,
         device,

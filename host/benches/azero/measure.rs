@@ -10,6 +10,7 @@ use warpplay::{Backend, Device, Error, Event, Precision, Result, Stream};
 use warpplay_gpu::split_mix::mix;
 
 use crate::output::Output;
+use crate::peers::Peer;
 
 pub struct Bench {
     pub device: Device,
@@ -20,6 +21,8 @@ pub struct Bench {
     pub network: Network,
     pub positions: Positions,
     pub output: Output,
+    /// Programs that trainings are timed beside.
+    pub peers: Vec<Peer>,
 }
 
 /// Numbers in order from a seed: SplitMix64.

@@ -18,7 +18,9 @@ const BATCH: usize = 1024;
 const STEPS: usize = 64;
 
 pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
-    let headers = ["network", "precision", "batch", "us a step, min", "median", "positions/s"];
+    let names: Vec<String> = bench.peers.iter().map(|peer| peer.name.clone()).collect();
+    let mut headers = vec!["network", "precision", "batch", "us a step, min", "median", "positions/s"];
+    headers.extend(names.iter().flat_map(|name| [name.as_str(), "ratio"]));
     let mut table = Table::new("TRAIN, steps of a training", 2, &headers);
     let on_gpu = bench.device.backend() == Backend::Cuda;
     let (batch, steps) = if on_gpu { (BATCH, STEPS) } else { (2, 1) };
@@ -35,33 +37,45 @@ pub fn run(bench: &mut Bench) -> anyhow::Result<()> {
         let name = format!("{} channels x {} blocks", shape.width, shape.depth);
         for &precision in precisions {
             bench.output.progress(&format!("training of {name} in {precision}"));
+            let mut row = vec![name.clone(), precision.to_string(), batch.to_string()];
+            let mut own = None;
             match times(bench, &network, &samples, (batch, steps), precision) {
                 Ok(seconds) => {
                     let rate = batch as f64 / seconds.median;
+                    own = Some(rate);
                     bench.output.json(&json!({
                         "section": "train", "shape": shape, "precision": precision, "batch": batch, "seconds": seconds, "positions_per_second": rate,
                         "device": bench.device.to_string(),
                     }))?;
                     let us = |seconds: f64| number(seconds * 1e6);
-                    table.row(vec![
-                        name.clone(),
-                        precision.to_string(),
-                        batch.to_string(),
-                        us(seconds.min),
-                        us(seconds.median),
-                        number(rate),
-                    ]);
+                    row.extend([us(seconds.min), us(seconds.median), number(rate)]);
                 }
-                Err(error) => {
-                    let cell = bench.refused(&error);
-                    table.row(vec![name.clone(), precision.to_string(), batch.to_string(), cell]);
+                Err(error) => row.push(bench.refused(&error)),
+            }
+            row.resize(6, String::from("-"));
+            for peer in &mut bench.peers {
+                let setting = json!({ "shape": shape, "precision": precision, "batch": batch });
+                match peer.seconds(&setting)? {
+                    Ok(seconds) => {
+                        let theirs = batch as f64 / seconds;
+                        let ratio = own.map(|own| own / theirs);
+                        bench.output.json(&json!({
+                            "section": "train", "shape": shape, "precision": precision, "batch": batch, "peer": peer.name, "positions_per_second": theirs, "ratio": ratio,
+                        }))?;
+                        row.extend([number(theirs), ratio.map_or_else(|| "-".into(), number)]);
+                    }
+                    Err(why) => row.extend([bench.output.failed(&why), "-".into()]),
                 }
             }
+            table.row(row);
         }
     }
     table.note(
         "Wall time of epochs, with the order of positions from the host and the report of each step to it.".into(),
     );
+    if !names.is_empty() {
+        table.note("Of a peer positions/s, and how many times as fast ours is.".into());
+    }
     table.print(&mut bench.output)
 }
 

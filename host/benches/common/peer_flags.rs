@@ -5,7 +5,7 @@ use crate::peers::Peer;
 /// Other programs.
 #[derive(clap::Args, Debug)]
 pub struct PeerFlags {
-    /// Time another program beside each row: a shell command, such as "python3 docs/peers/mlp.py"; may be given several times
+    /// Time another program beside each row of products or trainings: a shell command, such as "python3 docs/peers/mlp.py"; may be given several times
     #[arg(long = "peer", value_name = "COMMAND")]
     commands: Vec<String>,
 }

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Times PyTorch on the trainings of our bench, beside it:
+
+    cargo bench -p warpplay --bench azero -- train --device cuda --peer "python3 docs/peers/azero.py"
+
+The same network, with batch norm over the batch, policy and value loss and Adam with L2. Positions lie on the GPU, observations as bytes. A step gathers its
+positions, trains, and moves on to the next; it is recorded once as a CUDA graph and replayed. Activations have channels last. `tf32` lets PyTorch use TF32;
+`bf16` is autocast with weights of single precision. Seconds are those of a step, in epochs of 64, the median of three. Needs a GPU and PyTorch.
+"""
+
+import statistics
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from serve import serve
+
+STEPS = 64
+
+
+class Block(nn.Module):
+    """Convolution and norm; then the sum with another one's output, if there is one, and ReLU."""
+
+    def __init__(self, inputs, outputs, side):
+        super().__init__()
+        self.conv = nn.Conv2d(inputs, outputs, side, padding=side // 2)
+        self.norm = nn.BatchNorm2d(outputs)
+
+    def forward(self, x, residual=None):
+        x = self.norm(self.conv(x))
+        return F.relu(x if residual is None else x + residual)
+
+
+class Network(nn.Module):
+    """As ours: a torso of residual blocks, and heads for value and policy."""
+
+    def __init__(self, shape):
+        super().__init__()
+        width, cells = shape["width"], shape["rows"] * shape["columns"]
+        self.first = Block(shape["planes"], width, 3)
+        self.torso = nn.ModuleList(Block(width, width, 3) for _ in range(2 * shape["depth"]))
+        self.value = Block(width, shape["value_filters"], 1)
+        self.policy = Block(width, shape["policy_filters"], 1)
+        self.hidden = nn.Linear(shape["value_filters"] * cells, shape["value_hidden"])
+        self.out = nn.Linear(shape["value_hidden"], 1)
+        self.logits = nn.Linear(shape["policy_filters"] * cells, shape["actions"])
+
+    def forward(self, x):
+        x = self.first(x)
+        for first, second in zip(self.torso[::2], self.torso[1::2]):
+            x = second(first(x), x)
+        value = self.out(F.relu(self.hidden(self.value(x).flatten(1))))
+        return torch.tanh(value).squeeze(1), self.logits(self.policy(x).flatten(1))
+
+
+def seconds(setting):
+    """Seconds of a step."""
+    shape, batch, precision = setting["shape"], setting["batch"], setting["precision"]
+    torch.manual_seed(1)
+    torch.backends.cudnn.benchmark = True
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
+    n = STEPS * batch
+    planes = torch.randint(0, 2, (n, shape["planes"], shape["rows"], shape["columns"]), dtype=torch.uint8, device="cuda")
+    actions = torch.randint(0, shape["actions"], (n,), device="cuda")
+    legal = torch.rand(n, shape["actions"], device="cuda") < 0.05
+    legal[torch.arange(n, device="cuda"), actions] = True
+    results = torch.randint(-1, 2, (n,), device="cuda").float()
+    network = Network(shape).cuda().to(memory_format=torch.channels_last)
+    update = torch.optim.Adam(network.parameters(), lr=0.001, weight_decay=1e-4, capturable=True, fused=True)
+    order = torch.randperm(n, device="cuda")
+    position = torch.zeros((), dtype=torch.long, device="cuda")
+    within = torch.arange(batch, device="cuda")
+    autocast = torch.autocast("cuda", dtype=torch.bfloat16, enabled=precision == "bf16", cache_enabled=False)
+
+    def step():
+        samples = order[position + within]
+        x = planes[samples].float().contiguous(memory_format=torch.channels_last)
+        with autocast:
+            value, logits = network(x)
+        logits = logits.float().masked_fill(~legal[samples], float("-inf"))
+        loss = F.cross_entropy(logits, actions[samples]) + F.mse_loss(value.float(), results[samples])
+        update.zero_grad(set_to_none=True)
+        loss.backward()
+        update.step()
+        position.add_(batch)
+
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+            position.zero_()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    times = []
+    for _ in range(4):
+        position.zero_()
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        order.copy_(torch.randperm(n, device="cuda"))
+        for _ in range(STEPS):
+            graph.replay()
+        torch.cuda.synchronize()
+        times.append((time.perf_counter() - start) / STEPS)
+    return statistics.median(times[1:])
+
+
+if __name__ == "__main__":
+    serve(f"PyTorch {torch.__version__.split('+')[0]}, graph", seconds)
