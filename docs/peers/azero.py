@@ -3,7 +3,7 @@
 
     cargo bench -p warpplay --bench azero -- train --device cuda --peer "python3 docs/peers/azero.py"
 
-The same network, with batch norm over the batch, policy and value loss and Adam with L2. Positions lie on the GPU, observations as bytes. A step gathers its
+The same network, with batch norm over the batch, policy and value loss and Adam with L2 (of all parameters; ours has it for weights alone, which takes no time). Positions lie on the GPU, observations as bytes. A step gathers its
 positions, trains, and moves on to the next; it is recorded once as a CUDA graph and replayed. Activations have channels last. `tf32` lets PyTorch use TF32;
 `bf16` is autocast with weights of single precision. Seconds are those of a step, in epochs of 64, the median of three. Needs a GPU and PyTorch.
 """

@@ -1,4 +1,4 @@
-//! Products of layers with one quad of outputs and one tap: the heads' convolutions and the value itself. They do as little with what they read that memory alone takes time, so a warp has whole lines of the inputs.
+//! Layers with four outputs and one tap: the heads' convolutions and the value's last layer. They do so little with each value that memory alone sets their time, so a warp reads whole lines of the inputs.
 //!
 //! ```text
 //! inputs    [pixels, n_inputs]     a lane has a quad of channels, a warp 128 of them at a time
@@ -8,9 +8,9 @@
 //!
 //! | kernel | a warp |
 //! |---|---|
-//! | `azero_train_forward_narrow` | [`PIXELS`] pixels, four at a time: their 16 sums over the lanes, of which each pair of lanes ends with one |
+//! | `azero_train_forward_narrow` | [`PIXELS`] pixels, four at a time: 4 × 4 sums over its lanes, each of which ends in one pair of lanes |
 //! | `azero_train_backward_narrow` | [`PIXELS`] pixels × 128 channels |
-//! | `azero_train_gradient_narrow` | every eighth four of a part's pixels × 128 channels; a block adds up its warps in their order |
+//! | `azero_train_gradient_narrow` | 128 channels, of each 32 pixels of a part four; a block then adds up its eight warps in order |
 //!
 //! The layers are those of [`product`](super::product), whose kernels multiply all others.
 
@@ -106,7 +106,7 @@ fn sums_of_lanes(values: [f32; 16]) -> f32 {
 ///
 /// * Launch: [`forward_shape`], a warp eight pixels, blocks of 256.
 /// * Reads: `inputs`, `weights`, `bias`.
-/// * Writes: `result` `[pixels, 4]`.
+/// * Writes: `result` `[pixels, 4]`, after a ReLU where `option` is 1.
 /// * Shared: none.
 /// * Cost: 2 × pixels × 4 × inputs operations, 16 shuffles for four pixels.
 /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::forward`.
@@ -164,8 +164,8 @@ pub unsafe fn azero_train_forward_narrow(layer: Product) {
 /// Gradient of the inputs of a layer with four outputs.
 ///
 /// * Launch: [`backward_shape`], a warp eight pixels × 128 channels, blocks of 256.
-/// * Reads: `output_gradient`, `weights`.
-/// * Writes: `result` `[pixels, n_inputs]`, replaced or added to.
+/// * Reads: `output_gradient`, `weights`; `result` where `option` is 1.
+/// * Writes: `result` `[pixels, n_inputs]`: replaced, or added to where `option` is 1.
 /// * Shared: none.
 /// * Cost: 2 × pixels × inputs × 4 operations.
 /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::input_gradient`.
@@ -217,7 +217,7 @@ pub unsafe fn azero_train_backward_narrow(layer: Product) {
 ///
 /// * Launch: [`gradient_shape`], a block for each `part` pixels and 128 channels, 256 threads.
 /// * Reads: `inputs`, `output_gradient`.
-/// * Writes: `result`, a part each; of the four lines with the bias the first.
+/// * Writes: `result`, a part each: `[n_inputs, 4]`, and where `option` is 1 four more rows, of which the first is set, to the bias's gradient.
 /// * Shared: 16,512 bytes: 16 sums of each thread, and four of each warp.
 /// * Cost: 2 × inputs × 4 × pixels operations.
 /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::weight_gradient`,

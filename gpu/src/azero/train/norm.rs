@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! values    [n_pixels, channels]           channels last, a multiple of 4
-//! parts     [3, n_parts, channels]         of part_rows(channels) pixels each: mean and sum of squared distances from it; or the sums of the backward pass, and the largest gradient
+//! parts     [3, n_parts, channels]         forward: mean, and sum of squared distances from it; backward: two sums, and the largest gradient; a part has part_rows(channels) pixels
 //! passed    [blocks, BLOCK]                a word of each thread: bit 4 i + j says whether channel j of its pixel i passed the ReLU
-//! a block   across(channels) quads of channels, 32 or, of few channels, fewer, x as many lanes of pixels as there are threads for; thread (lane, quad) has the pixels lane, lane + lanes, … of its part
+//! a block   across(channels) quads of channels (32, fewer where there are fewer than 128 channels) x lanes = BLOCK / across; thread (lane, quad) has eight pixels of its part: lane, lane + lanes, …
 //! ```
 //!
 //! | kernel | what |

@@ -167,11 +167,11 @@ pub unsafe fn azero_train_gather(
     }
 }
 
-/// As [`azero_train_gather`], in bfloat16, or in half precision where `is_half` is 1: `[n, rows · columns, side², short_line(planes)]`, of each square those around it that a filter of `side` taps in each direction meets, 0 outside of the board; its own alone where `side` is 1.
+/// As [`azero_train_gather`], in bfloat16, or in half precision where `is_half` is 1: `[n, rows · columns, side², short_line(planes)]`. For each square it writes the squares that a `side` × `side` filter covers, 0 where they are off the board; with `side` 1 the square alone.
 ///
 /// * Launch: [`shape`], a thread four planes of a pixel's taps, blocks of 256.
 /// * Reads: bits of `planes` in `samples`, `order` and `step` of `batch`.
-/// * Writes: `observations`, without what is behind the planes of a line, rounded up to four.
+/// * Writes: `observations`; of each line the first `line_length(planes)` values, the rest stay as they are.
 /// * Shared: none.
 /// * Cost: four bits a tap a thread.
 /// * Twin: `warpplay_cpu_ref::azero::observation::observation`.

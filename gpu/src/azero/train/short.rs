@@ -8,7 +8,7 @@
 //! parts      [divisions, n_outputs, 9, columns]            single precision: the gradient of the filters, of each division of the pixels
 //! ```
 //!
-//! The copy engine wants lines of 16 bytes. What lies behind the channels of a line nobody writes. Products of patches read it, of observations and filters, so it must be 0 from the allocation on.
+//! The copy engine needs lines that are multiples of 16 bytes. No kernel writes the rest of a line behind its channels. Products of patches read it, in observations and filters, so memory must be 0 when it is allocated.
 
 use super::quad::{add, load_quad, store_quad};
 use super::scale::{Conv, FILTERS, SCALES};
