@@ -43,7 +43,7 @@ const WARPS: u32 = BLOCK / thread::WARP;
 /// The reach of values that are normalised by running statistics: two parts are off by at most 2⁻²² of the norms' factors, added up along the residuals, or 2⁻²³ of the value.
 pub const REACH: f32 = 65_536.0;
 
-/// Where a convolution of 3 × 3 and its norm have their parameters, and its filters their place.
+/// Offsets of the parameters of a convolution of 3 × 3 and its norm, and of its filters.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Conv {

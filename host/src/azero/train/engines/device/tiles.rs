@@ -16,8 +16,8 @@ const TAPS: u32 = SIDE * SIDE;
 /// What the convolutions read.
 pub(super) struct Short {
     pub operands: Operands,
-    /// Where each convolution has its parameters and filters.
-    places: Vec<Conv>,
+    /// Offsets of the parameters and filters of each convolution.
+    offsets: Vec<Conv>,
     pub convs: Buffer<Conv>,
     /// `[SCALES]` of each: for numbers of half precision.
     pub scales: Buffer<f32>,
@@ -46,7 +46,7 @@ impl Short {
         let width = convs.iter().map(|conv| line(conv.n_outputs)).max().unwrap_or(0);
         let parts = plan.operands.map_or(1, Operands::parts) as usize;
         let values = pixels * (observation_line(plan) as usize + parts * convs.len() * width);
-        let (_, [filters, turned]) = places(plan);
+        let (_, [filters, turned]) = offsets(plan);
         // Of two ways for each, and of one back for all but the first; observations have one part.
         let maps = 2 * (1 + parts * 3 * (convs.len() - 1) + 1) * size_of::<TensorMap>();
         let scales = convs.len() * (size_of::<Conv>() + 4 * SCALES as usize);
@@ -57,11 +57,11 @@ impl Short {
         let convs = convolutions(plan);
         let (pixels, n) = (plan.pixels() as usize, operands.parts() as usize);
         let lines = |channels: u32| stream.alloc(n * pixels * short_line(channels) as usize);
-        let (places, [filters, turned]) = places(plan);
+        let (offsets, [filters, turned]) = offsets(plan);
         Ok(Self {
             operands,
-            convs: stream.upload(&places)?,
-            places,
+            convs: stream.upload(&offsets)?,
+            offsets,
             scales: stream.alloc(convs.len() * SCALES as usize)?,
             observations: stream.alloc(pixels * observation_line(plan) as usize)?,
             after: convs[1..].iter().map(|conv| lines(conv.n_inputs)).collect::<Result<_>>()?,
@@ -101,12 +101,12 @@ fn convolutions(plan: &Plan) -> &[ProductPlan] {
     &plan.products[..plan.n_blocks() - 2]
 }
 
-/// Where each convolution has its parameters and filters; and the number of values of all filters, forward and back.
-fn places(plan: &Plan) -> (Vec<Conv>, [usize; 2]) {
+/// Offsets of the parameters and filters of each convolution; and the number of values of all filters, forward and back.
+fn offsets(plan: &Plan) -> (Vec<Conv>, [usize; 2]) {
     let parts = plan.operands.map_or(1, Operands::parts) as usize;
     let [mut filters, mut turned] = [0; 2];
-    let place = |(block, (conv, norm)): (usize, (&ProductPlan, &NormPlan))| {
-        let place = Conv {
+    let offsets_of = |(block, (conv, norm)): (usize, (&ProductPlan, &NormPlan))| {
+        let offsets = Conv {
             weights: conv.weights,
             n_weights: conv.n_weights(),
             norm_weight: norm.weight,
@@ -119,10 +119,10 @@ fn places(plan: &Plan) -> (Vec<Conv>, [usize; 2]) {
         };
         filters += parts * filter_values(conv.n_inputs, conv.n_outputs);
         turned += parts * filter_values(conv.n_outputs, conv.n_inputs);
-        place
+        offsets
     };
-    let places = convolutions(plan).iter().zip(&plan.norms).enumerate().map(place).collect();
-    (places, [filters, turned])
+    let offsets = convolutions(plan).iter().zip(&plan.norms).enumerate().map(offsets_of).collect();
+    (offsets, [filters, turned])
 }
 
 /// A product, and what tells the copy engine of its operands.
@@ -211,11 +211,11 @@ impl Tiles {
                 true => product_of_patches(plan, parts, conv.n_inputs, conv.n_outputs),
                 false => convolution(plan, parts, conv.n_inputs, conv.n_outputs),
             };
-            Prepared::new(stream, &kernels, shape, short.inputs(block), (&short.filters, short.places[block].filters))
+            Prepared::new(stream, &kernels, shape, short.inputs(block), (&short.filters, short.offsets[block].filters))
         });
         let backward = convs().skip(1).map(|(block, conv)| {
             let shape = convolution(plan, [short.operands.parts(); 2], conv.n_outputs, conv.n_inputs);
-            Prepared::new(stream, &kernels, shape, &short.by_before, (&short.turned, short.places[block].turned))
+            Prepared::new(stream, &kernels, shape, &short.by_before, (&short.turned, short.offsets[block].turned))
         });
         let (forward, backward) = (forward.collect::<Result<_>>()?, backward.collect::<Result<_>>()?);
         let gradients = FilterGradients::new(stream, &kernels, plan, short, plan.batch)?;
