@@ -46,7 +46,7 @@ run() {
     }
     local -a beside_azero=() beside_tile=() beside_mlp=()
     if [[ ${PEERS:-} == yes ]]; then
-        beside_azero=(--peer "python3 docs/peers/azero.py")
+        beside_azero=(--peer "python3 docs/peers/azero.py" --peer "python3 docs/peers/azero.py --compile")
         beside_tile=(--peer "python3 docs/peers/tile.py")
         beside_mlp=(--peer "python3 docs/peers/mlp.py" --peer "python3 docs/peers/mlp.py --compile")
     fi

@@ -1,21 +1,18 @@
 #!/usr/bin/env python3
 """Times PyTorch on the trainings of our bench, beside it:
 
-    cargo bench -p warpplay --bench azero -- train --device cuda --peer "python3 docs/peers/azero.py"
+    cargo bench -p warpplay --bench azero -- train --device cuda --peer "python3 docs/peers/azero.py" --peer "python3 docs/peers/azero.py --compile"
 
 The same network, with batch norm over the batch, policy and value loss and Adam with L2 (of all parameters; ours has it for weights alone, which takes no time). Positions lie on the GPU, observations as bytes. A step gathers its
 positions, trains, and moves on to the next; it is recorded once as a CUDA graph and replayed. Activations have channels last. `tf32` lets PyTorch use TF32;
-`bf16` is autocast with weights of single precision. Seconds are those of a step, in epochs of 64, the median of three. Needs a GPU and PyTorch.
+`bf16` is autocast with weights of single precision. Seconds are those of a step, in epochs of 64, the median of three. With `--compile` the network goes through `torch.compile` first. Needs a GPU and PyTorch.
 """
-
-import statistics
-import time
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from serve import serve
+from training import main, seconds_of_step
 
 STEPS = 64
 
@@ -25,7 +22,7 @@ class Block(nn.Module):
 
     def __init__(self, inputs, outputs, side):
         super().__init__()
-        self.conv = nn.Conv2d(inputs, outputs, side, padding=side // 2)
+        self.conv = nn.Conv2d(inputs, outputs, side, padding=side // 2, bias=False)
         self.norm = nn.BatchNorm2d(outputs)
 
     def forward(self, x, residual=None):
@@ -55,10 +52,9 @@ class Network(nn.Module):
         return torch.tanh(value).squeeze(1), self.logits(self.policy(x).flatten(1))
 
 
-def seconds(setting):
+def seconds(setting, compiled):
     """Seconds of a step."""
     shape, batch, precision = setting["shape"], setting["batch"], setting["precision"]
-    torch.manual_seed(1)
     torch.backends.cudnn.benchmark = True
     torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     n = STEPS * batch
@@ -68,6 +64,7 @@ def seconds(setting):
     legal[torch.arange(n, device="cuda"), actions] = True
     results = torch.randint(-1, 2, (n,), device="cuda").float()
     network = Network(shape).cuda().to(memory_format=torch.channels_last)
+    forward = torch.compile(network) if compiled else network
     update = torch.optim.Adam(network.parameters(), lr=0.001, weight_decay=1e-4, capturable=True, fused=True)
     order = torch.randperm(n, device="cuda")
     position = torch.zeros((), dtype=torch.long, device="cuda")
@@ -78,7 +75,7 @@ def seconds(setting):
         samples = order[position + within]
         x = planes[samples].float().contiguous(memory_format=torch.channels_last)
         with autocast:
-            value, logits = network(x)
+            value, logits = forward(x)
         logits = logits.float().masked_fill(~legal[samples], float("-inf"))
         loss = F.cross_entropy(logits, actions[samples]) + F.mse_loss(value.float(), results[samples])
         update.zero_grad(set_to_none=True)
@@ -86,28 +83,8 @@ def seconds(setting):
         update.step()
         position.add_(batch)
 
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            step()
-            position.zero_()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    times = []
-    for _ in range(4):
-        position.zero_()
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        order.copy_(torch.randperm(n, device="cuda"))
-        for _ in range(STEPS):
-            graph.replay()
-        torch.cuda.synchronize()
-        times.append((time.perf_counter() - start) / STEPS)
-    return statistics.median(times[1:])
+    return seconds_of_step(step, STEPS, order, position, epochs=3)
 
 
 if __name__ == "__main__":
-    serve(f"PyTorch {torch.__version__.split('+')[0]}, graph", seconds)
+    main(__doc__, seconds)

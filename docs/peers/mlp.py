@@ -8,14 +8,10 @@ Images of 784 pixels lie on the GPU as bytes, as ours do. A step gathers its sam
 With `--compile` the network goes through `torch.compile` first. Needs a GPU and PyTorch.
 """
 
-import argparse
-import statistics
-import time
-
 import torch
 import torch.nn.functional as F
 
-from serve import serve
+from training import main, seconds_of_step
 
 SAMPLES = 60_000
 
@@ -23,9 +19,6 @@ SAMPLES = 60_000
 def seconds(setting, compiled):
     """Seconds of an epoch."""
     hidden, batch, precision, optimizer = (setting[name] for name in ("hidden", "batch", "precision", "optimizer"))
-    torch.manual_seed(1)
-    # Else the networks of earlier settings count among this one's compilations.
-    torch.compiler.reset()
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     images = torch.randint(0, 256, (SAMPLES, 784), dtype=torch.uint8, device="cuda")
     labels = torch.randint(0, 10, (SAMPLES,), device="cuda")
@@ -57,36 +50,8 @@ def seconds(setting, compiled):
         update.step()
         position.add_(batch)
 
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            step()
-            position.zero_()
-    torch.cuda.current_stream().wait_stream(side)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    times = []
-    for _ in range(6):
-        position.zero_()
-        torch.cuda.synchronize()
-        start = time.perf_counter()
-        order.copy_(torch.randperm(SAMPLES, device="cuda"))
-        for _ in range(steps):
-            graph.replay()
-        torch.cuda.synchronize()
-        times.append((time.perf_counter() - start) * (SAMPLES / batch) / steps)
-    return statistics.median(times[1:])
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--compile", action="store_true", help="through torch.compile")
-    arguments = parser.parse_args()
-    how = "torch.compile" if arguments.compile else "graph"
-    serve(f"PyTorch {torch.__version__.split('+')[0]}, {how}", lambda setting: seconds(setting, arguments.compile))
+    return seconds_of_step(step, steps, order, position, epochs=5) * SAMPLES / batch
 
 
 if __name__ == "__main__":
-    main()
+    main(__doc__, seconds)

@@ -72,12 +72,13 @@ impl Flags {
     }
 }
 
-/// The flags as they were given, without what cargo adds.
+/// The flags as they were given, without what cargo adds, quoted for a shell.
 fn arguments() -> String {
     let given: Vec<String> = std::env::args_os()
         .skip(1)
         .map(|word| word.to_string_lossy().into_owned())
         .filter(|argument| argument != "--bench")
+        .map(|word| if word.contains(' ') { format!("'{word}'") } else { word })
         .collect();
     given.join(" ")
 }
