@@ -3,7 +3,7 @@
 
     cargo bench -p warpplay --bench tile -- --device cuda --peer "python3 docs/peers/tile.py"
 
-Operands lie as ours do (both along the depth); the product alone is timed, without bias and rectifier. `f32` is single precision without tensor cores.
+Operands lie as ours do (both along the depth); the product alone is timed, without bias and rectifier. `f32` is single precision without tensor cores; `e4m3` adds sums up in single precision (`use_fast_accum=False`), as ours does.
 A CUDA graph holds 20 products. Needs a GPU and PyTorch.
 """
 
@@ -15,7 +15,7 @@ from serve import serve
 
 REPEATS = 20
 SECONDS = 0.1
-TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "tf32": torch.float32, "f32": torch.float32}
+TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "tf32": torch.float32, "f32": torch.float32, "e4m3": torch.float8_e4m3fn}
 
 
 def seconds(setting):
@@ -23,16 +23,24 @@ def seconds(setting):
     m, n, k, precision = (setting[name] for name in ("m", "n", "k", "precision"))
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     a, b = ((torch.rand(lines, k, device="cuda") * 2 - 1).to(TYPES[precision]) for lines in (m, n))
-    c = torch.empty(m, n, device="cuda", dtype=TYPES[precision])
+    c = torch.empty(m, n, device="cuda", dtype=torch.bfloat16 if precision == "e4m3" else TYPES[precision])
+    one = torch.ones((), device="cuda")
+
+    def multiply():
+        if precision == "e4m3":
+            torch._scaled_mm(a, b.t(), scale_a=one, scale_b=one, out_dtype=c.dtype, use_fast_accum=False, out=c)
+        else:
+            torch.mm(a, b.t(), out=c)
+
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
         for _ in range(3):
-            torch.mm(a, b.t(), out=c)
+            multiply()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         for _ in range(REPEATS):
-            torch.mm(a, b.t(), out=c)
+            multiply()
     graph.replay()
     torch.cuda.synchronize()
     start, replays = time.perf_counter(), 0

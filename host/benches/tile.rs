@@ -31,7 +31,7 @@ use std::time::Instant;
 use clap::{Parser, ValueEnum};
 use serde_json::json;
 use warpplay::tile::{
-    Convolution, Engine, Epilogue, FilterGradient, Operand, Output as Format, Product, Tile, bf16, f16,
+    Convolution, Engine, Epilogue, F8E4M3, FilterGradient, Operand, Output as Format, Product, Tile, bf16, f16,
 };
 use warpplay::{Backend, Device, Error, Kernel, LaunchShape, Module, Precision, Stream};
 use warpplay_test_kernels::{ptx as test_kernels, rate};
@@ -84,6 +84,8 @@ enum Section {
     Tf32,
     /// Single precision without tensor cores
     F32,
+    /// Numbers of 8 bits, results in bfloat16
+    E4m3,
     /// Precision of f32 by three parts of bfloat16 for each operand, already made
     F32Grade,
     /// How fast tensor cores multiply by mma.sync what registers hold
@@ -211,6 +213,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
         (Section::F16, |bench| section::<f16, f16>(bench, (Precision::F16, 1), f16::from_f32)),
         (Section::Tf32, |bench| section::<f32, f32>(bench, (Precision::Tf32, 1), |value| value)),
         (Section::F32, |bench| section::<f32, f32>(bench, (Precision::F32, 1), |value| value)),
+        (Section::E4m3, |bench| section::<F8E4M3, bf16>(bench, (Precision::E4m3, 1), F8E4M3::from_f32)),
         (Section::F32Grade, |bench| section::<bf16, f32>(bench, (Precision::Bf16, PARTS), bf16::from_f32)),
         (Section::Peak, peak),
         (Section::Ladder, ladder::ladder),

@@ -321,6 +321,19 @@ mod widen {
         core::array::from_fn(|at| half_bf16::from_le_bytes(words[at]).to_f64())
     }
 
+    /// Four bits of exponent and three of fraction, no infinities.
+    pub fn e4m3(bytes: [u8; 16]) -> [f64; 16] {
+        bytes.map(|byte| {
+            let (exponent, fraction) = (i32::from(byte >> 3 & 15), f64::from(byte & 7) / 8.0);
+            let size = match byte & 0x7F {
+                0x7F => f64::NAN,
+                0..8 => fraction * 2f64.powi(-6),
+                _ => (1.0 + fraction) * 2f64.powi(exponent - 7),
+            };
+            if byte < 0x80 { size } else { -size }
+        })
+    }
+
     pub fn tf32(bytes: [u8; 16]) -> [f64; 4] {
         let words: &[[u8; 4]] = bytes.as_chunks().0;
         core::array::from_fn(|at| f32::from_bits(u32::from_le_bytes(words[at]) & !0x1FFF).into())
@@ -395,6 +408,10 @@ products_from_shared! {
     tf32_n128 [], 64, "m64n128k8.f32.tf32.tf32", "", 4, widen::tf32;
     /// Starts `d += a b` in TF32: A 64×8, B 8×64, D 64×64, both operands tiles in shared memory.
     tf32_n64 [], 32, "m64n64k8.f32.tf32.tf32", "", 4, widen::tf32;
+    /// Starts `d += a b` in e4m3, numbers of 8 bits: A 64×32, B 32×128, D 64×128, both operands tiles in shared memory. The sums have 14 bits: see [`tile`](crate::tile).
+    e4m3_n128 [], 64, "m64n128k32.f32.e4m3.e4m3", "", 16, widen::e4m3;
+    /// Starts `d += a b` in e4m3, numbers of 8 bits: A 64×32, B 32×64, D 64×64, both operands tiles in shared memory. The sums have 14 bits: see [`tile`](crate::tile).
+    e4m3_n64 [], 32, "m64n64k32.f32.e4m3.e4m3", "", 16, widen::e4m3;
 }
 
 /// Waits until at most `PENDING` of the newest groups of products still run; the tiles of the others may be written again.

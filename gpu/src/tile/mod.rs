@@ -5,7 +5,7 @@
 //!
 //! | module | kernels | for |
 //! |---|---|---|
-//! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_128_high`, `…_64_single`: columns of a tile; `…_{128,64}_shared`: blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth | `sm_90a` |
+//! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_128_high`, `…_64_single`: columns of a tile; `…_{128,64}_shared`: blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth; `tile_wgmma_e4m3_{128_high,128,64_single}` | `sm_90a` |
 //! | [`group`] | `tile_wgmma_{bf16,f16}_128_ab_group`, `…_64_single_ab_group`: several products | `sm_90a` |
 //! | [`logits`] | `tile_wgmma_{bf16,f16}_64_{single,shared}_b_softmax`: logits, loss and its gradient | `sm_90a` |
 //! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab`; `tile_mma_{bf16,f16}_64_b_softmax`: logits, loss and its gradient | `sm_80` on |
@@ -27,7 +27,7 @@
 //!
 //! # Precision
 //! Products of the operands are exact, sums are of single precision; a tensor core cuts the sum of a few products off where it would have to round it. TF32 reads operands of single precision and drops their last 13
-//! bits. [`plain`] multiplies single precision as it is, and rounds each addition once.
+//! bits. Of e4m3 a tensor core keeps 14 bits of a sum of products, so those of a slab are added up in single precision. [`plain`] multiplies single precision as it is, and rounds each addition once.
 //!
 //! # Same bits
 //! A value of C is the sum of the same products in the same order, wherever its tile is computed and however large it is. Where a cluster shares the depth (`…_shared`) each of its blocks has such a sum, and they are added up in the order of the blocks.
@@ -108,6 +108,9 @@ crate::kernel_set! {
     wgmma::tile_wgmma_f16_128_shared_ab,
     wgmma::tile_wgmma_f16_128_shared_a,
     wgmma::tile_wgmma_tf32_128_shared,
+    wgmma::tile_wgmma_e4m3_128_high,
+    wgmma::tile_wgmma_e4m3_128,
+    wgmma::tile_wgmma_e4m3_64_single,
     group::tile_wgmma_bf16_128_ab_group,
     group::tile_wgmma_bf16_64_single_ab_group,
     group::tile_wgmma_f16_128_ab_group,

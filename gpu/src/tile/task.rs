@@ -224,6 +224,8 @@ pub const fn largest(a_parts: u32, b_parts: u32) -> u32 {
 pub trait Format {
     /// Values of a slab's row.
     const SLAB: u32;
+    /// Whether the sums of tensor cores have fewer bits than single precision: then those of a slab are added up in single precision.
+    const HAS_SHORT_SUMS: bool = false;
     /// Two numbers as they are stored; the first in the lower half.
     fn pack(low: f32, high: f32) -> u32;
     /// The two numbers of a word.
@@ -236,6 +238,8 @@ pub struct Bf16;
 pub struct F16;
 /// TF32.
 pub struct Tf32;
+/// Numbers of 8 bits, four of exponent and three of fraction; results of 16 bits are bfloat16.
+pub struct E4m3;
 
 impl Format for Bf16 {
     const SLAB: u32 = TensorMap::ROW_BYTES / 2;
@@ -272,6 +276,19 @@ impl Format for Tf32 {
     #[inline(always)]
     fn unpack(word: u32) -> [f32; 2] {
         [f32::from_bits(word), 0.0]
+    }
+}
+
+impl Format for E4m3 {
+    const SLAB: u32 = TensorMap::ROW_BYTES;
+    const HAS_SHORT_SUMS: bool = true;
+    #[inline(always)]
+    fn pack(low: f32, high: f32) -> u32 {
+        pack_bf16(low, high)
+    }
+    #[inline(always)]
+    fn unpack(word: u32) -> [f32; 2] {
+        unpack_bf16(word)
     }
 }
 

@@ -9,7 +9,7 @@ use super::epilogue::{self, Part, meet, write};
 use super::images::{self, Column, Pixel, taps_of_depth};
 use super::slab::Slabs;
 use super::softmax::Softmax;
-use super::task::{Bf16, F16, Format, ProductTask, Tf32, n_pairs};
+use super::task::{Bf16, E4m3, F16, Format, ProductTask, Tf32, n_pairs};
 use super::work::{Work, depths_of};
 use crate::cuda::math::opaque;
 use crate::cuda::memory::{Vec4, load};
@@ -92,6 +92,8 @@ multiply! {
     Tf32, 96, tf32_n192, complete_n192, [] false false;
     Tf32, 64, tf32_n128, complete_n128, [] false false;
     Tf32, 32, tf32_n64, complete_n64, [] false false;
+    E4m3, 64, e4m3_n128, complete_n128, [] false false;
+    E4m3, 32, e4m3_n64, complete_n64, [] false false;
 }
 
 /// Rows of a tile: `HIGH` times [`GROUP_ROWS`] of each of `GROUPS` warpgroups.
@@ -511,11 +513,23 @@ unsafe fn work<
                     steps::<B>(address + rows::<GROUPS, HIGH>() * SLAB_BYTES),
                 )
             };
+            // SAFETY: as above.
+            let second_a = || unsafe { steps::<A>(address + (group * HIGH + 1) * GROUP_ROWS * SLAB_BYTES) };
+            if F::HAS_SHORT_SUMS {
+                add_slab::<F, R, A, B>(whole, &mut d, a, b);
+                if HIGH == 2 {
+                    add_slab::<F, R, A, B>(whole, &mut e, second_a(), b);
+                }
+                if member == 0 {
+                    ring.release(stage);
+                }
+                stage += 1;
+                slab += 1;
+                continue;
+            }
             F::start(whole, &mut d, a, b, (slab > 0) as u32);
             if HIGH == 2 {
-                // SAFETY: as above.
-                let a = unsafe { steps::<A>(address + (group * HIGH + 1) * GROUP_ROWS * SLAB_BYTES) };
-                F::start(whole, &mut e, a, b, (slab > 0) as u32);
+                F::start(whole, &mut e, second_a(), b, (slab > 0) as u32);
             }
             if slab > 0 {
                 // Those of the last slab have ended.
@@ -531,12 +545,14 @@ unsafe fn work<
             stage += 1;
             slab += 1;
         }
-        F::complete(whole, &mut d);
-        if HIGH == 2 {
-            F::complete(whole, &mut e);
-        }
-        if member == 0 && slabs > 0 {
-            ring.release(stage - 1);
+        if !F::HAS_SHORT_SUMS {
+            F::complete(whole, &mut d);
+            if HIGH == 2 {
+                F::complete(whole, &mut e);
+            }
+            if member == 0 && slabs > 0 {
+                ring.release(stage - 1);
+            }
         }
         // In the half of the group's bias that nobody reads: whoever is here has ended the last tile but one.
         if member < width::<R>() {
@@ -563,6 +579,25 @@ unsafe fn work<
         }
         half = width::<R>() - half;
         tile += to_next;
+    }
+}
+
+/// Adds the products of a slab to `d`, in single precision.
+#[inline(always)]
+#[track_caller]
+fn add_slab<F: Multiply<R, A, B>, const R: usize, const A: bool, const B: bool>(
+    whole: &WholeGroup,
+    d: &mut [f32; R],
+    a: [Tiles<A>; 4],
+    b: [Tiles<B>; 4],
+) {
+    let mut sums = [0.0; R];
+    F::start(whole, &mut sums, a, b, 0);
+    F::complete(whole, &mut sums);
+    let mut at = 0;
+    while at < R {
+        d[at] += sums[at];
+        at += 1;
     }
 }
 
@@ -722,6 +757,12 @@ products! {
     tile_wgmma_f16_128_shared_a, F16, 64, 2 * 1, [true, false] SHARED;
     /// TF32, tiles of 128 × 128, whose depth blocks share.
     tile_wgmma_tf32_128_shared, Tf32, 64, 2 * 1, [false, false] SHARED;
+    /// e4m3, tiles of 256 × 128.
+    tile_wgmma_e4m3_128_high, E4m3, 64, 2 * 2, [false, false] ALONE;
+    /// e4m3, tiles of 128 × 128.
+    tile_wgmma_e4m3_128, E4m3, 64, 2 * 1, [false, false] ALONE;
+    /// e4m3, tiles of 64 × 64.
+    tile_wgmma_e4m3_64_single, E4m3, 32, 1 * 1, [false, false] ALONE;
 }
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]

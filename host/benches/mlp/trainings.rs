@@ -127,7 +127,7 @@ fn figures(bench: &mut Bench, section: &str, row: &Row, trained: &Trained) -> an
     let ceiling = match row.options.precision {
         Precision::F32 => Some(FLOPS.0),
         Precision::Bf16 | Precision::F16 => Some(FLOPS.1),
-        Precision::Tf32 | Precision::F64 | Precision::I16 => None,
+        Precision::Tf32 | Precision::F64 | Precision::E4m3 | Precision::I16 => None,
     };
     let of_flops = ceiling.filter(|_| on_gpu).map(|ceiling| n * per_sample / ceiling / times.min);
     let steps = (n / f64::from(row.options.batch)).ceil();

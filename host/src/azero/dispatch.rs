@@ -31,7 +31,7 @@ impl Setup<'_> {
             }
             return Ok(());
         }
-        if matches!(precision, Precision::F64 | Precision::I16) {
+        if matches!(precision, Precision::F64 | Precision::E4m3 | Precision::I16) {
             let allowed = "f32, tf32, bf16 or f16 where kernels run; f64 on the cpu";
             return Err(Error::option("precision", precision, allowed));
         }

@@ -15,6 +15,8 @@ named! {
     Bf16 = "bf16",
     /// Operands rounded to half precision, sums in single precision.
     F16 = "f16" | "fp16",
+    /// Operands rounded to e4m3, numbers of 8 bits (3 bits of fraction, to 448), sums in single precision.
+    E4m3 = "e4m3" | "fp8",
     /// Single precision, stored as 16-bit integers with a common scale.
     I16 = "i16",
 }
@@ -28,7 +30,7 @@ mod tests {
         assert_eq!("fp32".parse::<Precision>().unwrap(), Precision::F32);
         assert_eq!(serde_json::from_str::<Precision>("\"fp64\"").unwrap(), Precision::F64);
         assert_eq!(serde_json::to_string(&Precision::F16).unwrap(), "\"f16\"");
-        let text = "fp8".parse::<Precision>().unwrap_err().to_string();
-        assert_eq!(text, "option precision: fp8 is not allowed (f32, f64, tf32, bf16, f16, i16)");
+        let text = "fp4".parse::<Precision>().unwrap_err().to_string();
+        assert_eq!(text, "option precision: fp4 is not allowed (f32, f64, tf32, bf16, f16, e4m3, i16)");
     }
 }

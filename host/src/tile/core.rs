@@ -116,6 +116,7 @@ impl Shape {
             Values::F32 if engine == Engine::Plain => Precision::F32,
             Values::F16 => Precision::F16,
             Values::Bf16 => Precision::Bf16,
+            Values::E4m3 => Precision::E4m3,
             Values::F32 => Precision::Tf32,
         }
     }
@@ -140,12 +141,11 @@ impl Shape {
                 Some(images) if stride == "b_stride" && lie.by_depth => images.channels,
                 _ => rows,
             };
-            if lie.by_depth && self.precision(engine) == Precision::Tf32 {
-                return Err(Error::option(
-                    by_depth,
-                    true,
-                    "false for tf32: bf16 and f16 may lie so, and f32 that is multiplied as f32",
-                ));
+            let precision = self.precision(engine);
+            if lie.by_depth && matches!(precision, Precision::Tf32 | Precision::E4m3) {
+                let allowed =
+                    format!("false for {precision}: bf16 and f16 may lie so, and f32 that is multiplied as f32");
+                return Err(Error::option(by_depth, true, allowed));
             }
             let (least, lines) = if lie.by_depth { (rows, k) } else { (k, rows) };
             if lie.stride < least || lie.stride > MAX_STRIDE || !lie.stride.is_multiple_of(step) {
@@ -153,9 +153,9 @@ impl Shape {
                 let allowed = format!("a multiple of {step} values, which are 16 bytes, from {least} to {MAX_STRIDE}");
                 return Err(Error::option(stride, lie.stride, allowed));
             }
-            if !(1..=MAX_PARTS).contains(&lie.parts) || lie.parts > 1 && self.values == Values::F32 {
-                let most = if self.values == Values::F32 { 1 } else { MAX_PARTS };
-                return Err(Error::option(parts, lie.parts, format!("1 to {most} in {}", self.precision(engine))));
+            let most = if self.value_bytes() == 2 { MAX_PARTS } else { 1 };
+            if !(1..=most).contains(&lie.parts) {
+                return Err(Error::option(parts, lie.parts, format!("1 to {most} in {precision}")));
             }
             let whole = u64::from(lines) * u64::from(lie.stride);
             let most = (1u64 << 40) / u64::from(self.value_bytes()) - 1;
@@ -316,7 +316,8 @@ impl Kernels {
         let tiles: Vec<_> = Tile::ALL
             .iter()
             .copied()
-            .filter(|tile| tile.reads(self.engine, by_depth) && (cluster == 1 || tile.is_shared(self.engine)))
+            .filter(|tile| tile.reads(self.engine, shape.values, by_depth))
+            .filter(|tile| cluster == 1 || tile.is_shared(self.engine, shape.values))
             .filter(|tile| !of_filters || OF_FILTERS.contains(tile))
             // A matrix that is read once comes from memory, for which high tiles are no faster.
             .filter(|&tile| tile != Tile::Rows256Columns128 || shape.images.is_some() || shape.n > tile.size()[1])
@@ -329,7 +330,7 @@ impl Kernels {
         // The bits of an image do not depend on how many there are: its depth is not shared.
         let of_images = shape.images.is_some() && !shape.b.by_depth;
         let shared = || shared_split(|tile| shape.n_tiles(tile), shape.slabs(), self.multiprocessors);
-        let is_shared = self.engine == Engine::Wgmma && !of_images;
+        let is_shared = Tile::Rows64Columns64.is_shared(self.engine, shape.values) && !of_images;
         is_shared.then(shared).flatten().unwrap_or_else(|| (self.fastest(shape, 1), 1))
     }
 }
@@ -375,16 +376,18 @@ impl Core {
         };
         let refused = || {
             let lie = if by_depth == [false; 2] { "" } else { " for operands that lie depth by depth" };
-            let allowed = Tile::ALL.iter().filter(|tile| tile.reads(engine, by_depth)).map(|tile| tile.name());
+            let allowed = Tile::ALL.iter().filter(|tile| tile.reads(engine, shape.values, by_depth)).map(|tile| tile.name());
             let allowed = allowed.collect::<Vec<_>>().join(", ");
-            Error::option("tile", tile, format!("{allowed}{lie} by engine {engine}"))
+            let precision = shape.precision(engine);
+            Error::option("tile", tile, format!("{allowed}{lie} in {precision} by engine {engine}"))
         };
         if shape.images.is_some() && shape.b.by_depth && !OF_FILTERS.contains(&tile) {
             let [wide, square, small] = OF_FILTERS;
             return Err(Error::option("tile", tile, format!("{wide}, {square} or {small}")));
         }
-        if cluster > 1 && !tile.is_shared(engine) {
-            return Err(Error::option("cluster", cluster, format!("1 for tile {tile} by engine {engine}")));
+        if cluster > 1 && !tile.is_shared(engine, shape.values) {
+            let precision = shape.precision(engine);
+            return Err(Error::option("cluster", cluster, format!("1 for tile {tile} in {precision} by engine {engine}")));
         }
         macro_rules! launch {
             ($($precision:ident, $tile:ident, [$a:literal, $b:literal], $is_shared:literal, $kernel:ident;)*) => {
@@ -468,6 +471,9 @@ impl Core {
             F16, Rows128Columns128, [true, true], true, tile_wgmma_f16_128_shared_ab;
             F16, Rows128Columns128, [true, false], true, tile_wgmma_f16_128_shared_a;
             F32, Rows128Columns128, [false, false], true, tile_wgmma_tf32_128_shared;
+            E4m3, Rows256Columns128, [false, false], false, tile_wgmma_e4m3_128_high;
+            E4m3, Rows128Columns128, [false, false], false, tile_wgmma_e4m3_128;
+            E4m3, Rows64Columns64, [false, false], false, tile_wgmma_e4m3_64_single;
             },
             Engine::Mma => mma::launch(module, shape.values, tile, by_depth)?,
             Engine::Plain => plain::launch(module, tile, by_depth)?,

@@ -11,7 +11,7 @@ pub(super) type Launch = Box<dyn Fn(&Stream, u32, ProductTaskArgs<'_>) -> Result
 named! {
     /// Which kernels multiply. Where nothing else is said, it is the first of these that the device has for the operands.
     Engine, "engine":
-    /// By warpgroups, which the copy engine supplies with operands: bf16, f16 and TF32 on compute capability 9.0.
+    /// By warpgroups, which the copy engine supplies with operands: bf16, f16, TF32 and e4m3 on compute capability 9.0.
     Wgmma = "wgmma",
     /// By warps, with asynchronous copies: bf16, f16 and TF32 from compute capability 8.0 on.
     Mma = "mma",
@@ -24,7 +24,7 @@ impl Engine {
     fn has(self, precision: Precision, capability: Option<(u32, u32)>) -> bool {
         let is_short = matches!(precision, Precision::Bf16 | Precision::F16 | Precision::Tf32);
         match self {
-            Self::Wgmma => is_short && capability.is_none_or(|own| own == (9, 0)),
+            Self::Wgmma => (is_short || precision == Precision::E4m3) && capability.is_none_or(|own| own == (9, 0)),
             Self::Mma => is_short && capability.is_none_or(|own| own >= (8, 0)),
             Self::Plain => precision == Precision::F32 && capability.is_none_or(|own| own >= (7, 5)),
         }
@@ -48,6 +48,7 @@ impl Engine {
                 backend: device.name(),
                 remedy: match precision {
                     Precision::F32 => "it needs a GPU of compute capability 7.5 or newer".into(),
+                    Precision::E4m3 => "it needs a GPU of compute capability 9.0".into(),
                     _ => "it needs a GPU of compute capability 8.0 or newer; f32 needs 7.5".into(),
                 },
             }),
@@ -81,6 +82,7 @@ mod tests {
         assert_eq!(Engine::choose(&simt, bf16, None)?, Engine::Wgmma);
         assert_eq!(Engine::choose(&simt, bf16, Some(Engine::Mma))?, Engine::Mma);
         assert_eq!(Engine::choose(&simt, f32, None)?, Engine::Plain);
+        assert_eq!(Engine::choose(&simt, Precision::E4m3, None)?, Engine::Wgmma);
         assert_eq!(Engine::precision_of_single(&simt, None)?, Precision::Tf32);
         for newer in [(8, 0), (8, 9), (10, 0), (12, 0)] {
             let device = simt.with_capability(newer.0, newer.1)?;
@@ -88,6 +90,8 @@ mod tests {
             let said = Engine::choose(&device, bf16, Some(Engine::Wgmma)).expect_err("refused").to_string();
             assert!(said.contains("option engine: wgmma is not allowed (mma in bf16 on "), "{said}");
         }
+        let said = Engine::choose(&simt.with_capability(8, 9)?, Precision::E4m3, None).expect_err("refused").to_string();
+        assert!(said.contains("a product in e4m3") && said.contains("capability 9.0"), "{said}");
         let turing = simt.with_capability(7, 5)?;
         assert_eq!(Engine::choose(&turing, f32, None)?, Engine::Plain);
         assert_eq!(Engine::precision_of_single(&turing, None)?, f32);

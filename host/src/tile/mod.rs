@@ -103,6 +103,7 @@ mod size;
 pub use convolution::{Convolution, ConvolutionBuilder};
 pub use engine::Engine;
 pub use filter_gradient::{FilterGradient, FilterGradientBuilder};
+pub use float8::F8E4M3;
 pub use half::{bf16, f16};
 pub use operand::{Operand, Output};
 pub use product::{Epilogue, Operands, Product, ProductBuilder};

@@ -288,13 +288,13 @@ impl MadeFor {
 
 /// What becomes of the sums of a product or a convolution, in this order: [factor](ProductBuilder::factor), bias, residual, [rectifier](ProductBuilder::rectifier), mask.
 #[derive(Clone, Copy)]
-pub struct Epilogue<'a, T> {
+pub struct Epilogue<'a, T: Operand> {
     bias: Option<&'a Buffer<f32>>,
     residual: Residual<'a, T>,
-    mask: Option<&'a Buffer<T>>,
+    mask: Option<&'a Buffer<T::Short>>,
 }
 
-impl<T> Default for Epilogue<'_, T> {
+impl<T: Operand> Default for Epilogue<'_, T> {
     fn default() -> Self {
         Self { bias: None, residual: (None, None), mask: None }
     }
@@ -312,15 +312,15 @@ impl<'a, T: Operand> Epilogue<'a, T> {
         Self { bias: Some(bias), ..self }
     }
 
-    /// `[m][c_stride]` is added to C: in single precision, or in the operands' format of 16 bits, whatever that of C is.
+    /// `[m][c_stride]` is added to C: in single precision, or in the operands' [`Short`](Operand::Short) format, whatever that of C is.
     #[must_use]
     pub fn residual<C: Output<T>>(self, residual: &'a Buffer<C>) -> Self {
         Self { residual: C::residual(residual), ..self }
     }
 
-    /// C becomes 0 where `[m][mask_stride]` is not above 0: the gradient of a rectifier's inputs, whose outputs the mask is. Formats of 16 bits, and f32 by [`Engine::Plain`]; its first value begins at a multiple of 16 bytes there.
+    /// C becomes 0 where `[m][mask_stride]` is not above 0: the gradient of a rectifier's inputs, whose outputs the mask is. Formats of 8 and 16 bits, and f32 by [`Engine::Plain`]; its first value begins at a multiple of 16 bytes there.
     #[must_use]
-    pub fn mask(self, mask: &'a Buffer<T>) -> Self {
+    pub fn mask(self, mask: &'a Buffer<T::Short>) -> Self {
         Self { mask: Some(mask), ..self }
     }
 }
@@ -366,8 +366,9 @@ impl<T: Operand> Product<T> {
             return Err(operands.made_for.unlike(&self.made_for()));
         }
         // Operands keep no borrow, so the compiler does not see this; tiles of C would be written while others still read it.
-        let mask = epilogue.mask.map(|mask| mask.as_ptr());
-        if [operands.a.as_ptr(), operands.b.as_ptr()].into_iter().chain(mask).any(|read| read == c.as_ptr().cast()) {
+        let mask = epilogue.mask.map(|mask| mask.as_ptr().cast());
+        let read: [*const u8; 2] = [operands.a.as_ptr().cast(), operands.b.as_ptr().cast()];
+        if read.into_iter().chain(mask).any(|read| read == c.as_ptr().cast()) {
             return Err(Error::shape("c", "another buffer than a, b and the mask", "one of them"));
         }
         let (residual, residual_short) = epilogue.residual;
@@ -382,7 +383,7 @@ impl<T: Operand> Product<T> {
             return Err(Error::option("c_parts", shape.c_parts, "1 where C is f32"));
         }
         let is_plain = self.core.engine == Engine::Plain;
-        if epilogue.mask.is_some() && size_of::<T>() != size_of::<u16>() && !is_plain {
+        if epilogue.mask.is_some() && size_of::<T::Short>() != size_of::<u16>() && !is_plain {
             return Err(Error::option("mask", "given", "none for operands of tf32"));
         }
         if let Some(mask) = mask.filter(|&mask| is_plain && !(mask as usize).is_multiple_of(16)) {

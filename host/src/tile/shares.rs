@@ -44,6 +44,7 @@ impl Shares {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::tensor_map::Values;
 
     #[test]
     fn rows_are_in_order_and_each_engine_has_a_best_tile() {
@@ -68,7 +69,7 @@ mod tests {
             for capability in [None, Some((7, 0)), Some((7, 5)), Some((8, 6)), Some((9, 0)), Some((12, 0))] {
                 let shares = Shares::of(engine, capability);
                 for &tile in Tile::ALL {
-                    let has_kernels = tile.reads(engine, [false; 2]);
+                    let has_kernels = tile.reads(engine, Values::Bf16, [false; 2]);
                     assert_eq!(shares.share(tile) > 0, has_kernels, "{engine} {tile}");
                 }
             }

@@ -4,6 +4,7 @@ use warpplay_gpu::tile::task::MAX_CLUSTER;
 
 use super::engine::Engine;
 use crate::runtime::named::named;
+use crate::runtime::tensor_map::Values;
 
 named! {
     /// Rows and columns of C that a block computes at a time.
@@ -40,13 +41,18 @@ impl Tile {
     }
 
     /// Whether blocks can share the depth of such a tile.
-    pub(super) const fn is_shared(self, engine: Engine) -> bool {
-        matches!(engine, Engine::Wgmma) && matches!(self, Self::Rows128Columns128 | Self::Rows64Columns64)
+    pub(super) const fn is_shared(self, engine: Engine, values: Values) -> bool {
+        matches!(engine, Engine::Wgmma)
+            && !matches!(values, Values::E4m3)
+            && matches!(self, Self::Rows128Columns128 | Self::Rows64Columns64)
     }
 
     /// Whether the engine has kernels for operands of which these lie depth by depth.
-    pub(super) const fn reads(self, engine: Engine, [a, b]: [bool; 2]) -> bool {
+    pub(super) const fn reads(self, engine: Engine, values: Values, [a, b]: [bool; 2]) -> bool {
         match engine {
+            Engine::Wgmma if matches!(values, Values::E4m3) => {
+                matches!(self, Self::Rows256Columns128 | Self::Rows128Columns128 | Self::Rows64Columns64) && !(a || b)
+            }
             Engine::Wgmma => match self {
                 Self::Rows256Columns128 | Self::Rows128Columns64 => !(a || b),
                 Self::Rows128Columns192 => a == b,

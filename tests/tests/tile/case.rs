@@ -148,9 +148,9 @@ const UNTOUCHED: f32 = -77.0;
 
 /// Runs a product and compares it with double precision; returns the values of C, of all parts and divisions.
 ///
-/// Products are exact; a sum of `k` of them in single precision, of which every step may cut off, is at most `k · 2⁻²²` of the sum of their sizes off (two units in the last place a step); so is one of all pairs of parts, with a step for each. What pairs of
+/// Products are exact; a sum of `k` of them is at most [`cut_off`](Number::cut_off) of the sum of their sizes off; so is one of all pairs of parts, for each pair. What pairs of
 /// small parts would add is less than 2⁻¹⁴ of the sizes with two parts, 2⁻²² with three, see the module. Then the bias is added, and the result rounded to the format of C; in parts, by each of them.
-pub fn check<T: Number, C: Output<T> + Number + Into<f64>>(
+pub fn check<T: Number + Operand<Short: Number + Output<T>>, C: Output<T> + Number + Into<f64>>(
     device: &Device,
     case: Case,
     tile: Option<Tile>,
@@ -160,9 +160,9 @@ pub fn check<T: Number, C: Output<T> + Number + Into<f64>>(
     let mut random = Random(case.seed ^ 1);
     let bias: Vec<f32> = (0..case.n).map(|_| random.unit() - 0.5).collect();
     let mask_stride = case.mask_stride() as usize;
-    let mask: Vec<T> = (0..case.m as usize * mask_stride).map(|_| T::of((4.0 * random.unit()).floor() - 2.0)).collect();
+    let mask: Vec<T::Short> = (0..case.m as usize * mask_stride).map(|_| T::Short::of((4.0 * random.unit()).floor() - 2.0)).collect();
     let c_stride = case.strides::<T>()[2] as usize;
-    let residual: Vec<T> = (0..case.m as usize * c_stride).map(|_| T::of(random.unit() - 0.5)).collect();
+    let residual: Vec<T::Short> = (0..case.m as usize * c_stride).map(|_| T::Short::of(random.unit() - 0.5)).collect();
     let stream = device.stream()?;
     let (on_a, on_b, on_bias) = (stream.upload(&on_a)?, stream.upload(&on_b)?, stream.upload(&bias)?);
     let on_mask = stream.upload(&mask)?;
@@ -225,7 +225,7 @@ pub fn check<T: Number, C: Output<T> + Number + Into<f64>>(
                 let (expected, size) = (expected[row * n + column], sizes[row * n + column]);
                 let got: f64 = lines.iter().map(|line| line[column]).sum();
                 let summing =
-                    (pairs * f64::from(case.k) * 2f64.powi(-22) + left_out) * size * f64::from(case.factor.abs());
+                    (pairs * T::cut_off(case.k.into()) + left_out) * size * f64::from(case.factor.abs());
                 // The smallest numbers of half precision are 2⁻²⁴ apart.
                 let bound = summing
                     + if case.bias || case.residual.is_some() { 2f64.powi(-22) } else { 0.0 }

@@ -90,9 +90,9 @@ const UNTOUCHED: f32 = -77.0;
 
 /// Runs a convolution and compares it with double precision; returns the values of C.
 ///
-/// Products are exact; a sum of as many as a filter has weights inside of the image is at most that number times `2⁻²²` of the sum of their sizes off, as of a product of matrices; and so is one of all pairs of parts, see [`Parts`]. Bias and residual are added, which rounds twice, and the result is rounded to the format of C; in parts, by
+/// Products are exact; a sum of as many as a filter has weights inside of the image is at most [`cut_off`](Number::cut_off) of the sum of their sizes off, as of a product of matrices; and so is one of all pairs of parts, see [`Parts`]. Bias and residual are added, which rounds twice, and the result is rounded to the format of C; in parts, by
 /// each of them.
-fn check<T: Number, C: Output<T> + Number>(
+fn check<T: Number + Operand<Short: Number + Output<T>>, C: Output<T> + Number>(
     device: &Device,
     case: Case,
     tile: Option<Tile>,
@@ -104,9 +104,9 @@ fn check<T: Number, C: Output<T> + Number>(
     let (filters, on_filters) = operand::<T>(&mut random, case.n_taps(), [case.channels, tap], case.parts[1]);
     let bias: Vec<f32> = (0..case.outputs).map(|_| random.unit() - 0.5).collect();
     let (outputs, c_stride, mask_stride) = (case.outputs as usize, c_stride as usize, mask_stride as usize);
-    let residual: Vec<T> = (0..case.n_pixels() * c_stride).map(|_| T::of(random.unit() - 0.5)).collect();
+    let residual: Vec<T::Short> = (0..case.n_pixels() * c_stride).map(|_| T::Short::of(random.unit() - 0.5)).collect();
     let single: Vec<f32> = residual.iter().map(|value| value.exact() as f32).collect();
-    let mask: Vec<T> = (0..case.n_pixels() * mask_stride).map(|_| T::of((4.0 * random.unit()).floor() - 2.0)).collect();
+    let mask: Vec<T::Short> = (0..case.n_pixels() * mask_stride).map(|_| T::Short::of((4.0 * random.unit()).floor() - 2.0)).collect();
 
     let stream = device.stream()?;
     let (on_images, on_filters) = (stream.upload(&on_images)?, stream.upload(&on_filters)?);
@@ -132,8 +132,8 @@ fn check<T: Number, C: Output<T> + Number>(
     let got: Vec<f64> = stream.read(&c)?.into_iter().map(C::exact).collect();
 
     let bias: Vec<f64> = bias.iter().map(|&value| value.into()).collect();
-    let residual = used_of(&residual, outputs, c_stride, T::exact);
-    let mask = used_of(&mask, outputs, mask_stride, T::exact);
+    let residual = used_of(&residual, outputs, c_stride, T::Short::exact);
+    let mask = used_of(&mask, outputs, mask_stride, T::Short::exact);
     let [_, height, width] = case.size.map(|size| size as usize);
     let (channels, side) = (case.channels as usize, case.side as usize);
     let epilogue = Epilogue {
@@ -162,7 +162,7 @@ fn check<T: Number, C: Output<T> + Number>(
             let added = if case.bias || case.residual.is_some() { 2f64.powi(-22) } else { 0.0 };
             // The smallest numbers of half precision are 2⁻²⁴ apart.
             let least = if rounding > 0.0 { 2f64.powi(-24) } else { 0.0 };
-            let summing = of_parts.bound(weights[pixel * outputs + output]) * size * f64::from(case.factor.abs());
+            let summing = of_parts.bound::<T>(weights[pixel * outputs + output]) * size * f64::from(case.factor.abs());
             let bound = summing + added + rounding.powi(c_parts as i32) * expected.abs() + least;
             let off = (got - expected).abs();
             assert!(

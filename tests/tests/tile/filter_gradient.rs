@@ -81,7 +81,7 @@ fn check<T: Number>(device: &Device, case: Case, tile: Option<Tile>) -> Checked 
         let (own, beyond) = line.split_at(channels as usize);
         for (channel, &got) in own.iter().enumerate() {
             let at = tap * channels as usize + channel;
-            let (expected, bound) = (expected[at], Parts::of(parts).bound(counts[at]) * sizes[at]);
+            let (expected, bound) = (expected[at], Parts::of(parts).bound::<T>(counts[at]) * sizes[at]);
             let off = (got - expected).abs();
             assert!(
                 off <= bound,

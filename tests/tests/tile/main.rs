@@ -3,6 +3,7 @@
 mod beside;
 mod case;
 mod convolution;
+mod e4m3;
 mod engines;
 mod filter_gradient;
 mod ladder;

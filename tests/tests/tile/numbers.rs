@@ -1,13 +1,17 @@
 //! Numbers of operands.
 
-use warpplay::tile::{Engine, Operand, Output, bf16, f16};
+use warpplay::tile::{Engine, F8E4M3, Operand, bf16, f16};
 use warpplay_tests::random::Random;
 
 /// A number of an operand or a result.
-pub trait Number: Operand + Output<Self> {
+pub trait Number: Operand {
     fn of(value: f32) -> Self;
     /// The number.
     fn exact(self) -> f64;
+    /// What a sum of `k` products is off by at most, as a share of the sum of their sizes: each step of it in single precision may cut off two units in the last place.
+    fn cut_off(k: f64) -> f64 {
+        k * 2f64.powi(-22)
+    }
     /// The number that an engine multiplies.
     fn multiplied(self, _: Option<Engine>) -> f64 {
         self.exact()
@@ -31,6 +35,21 @@ impl Number for f16 {
 
     fn exact(self) -> f64 {
         self.to_f64()
+    }
+}
+
+impl Number for F8E4M3 {
+    fn of(value: f32) -> Self {
+        Self::from_f32(value)
+    }
+
+    fn exact(self) -> f64 {
+        self.to_f64()
+    }
+
+    /// Of a slab of 128 products 32 are added at a time to what is there; each of these 33 terms is cut off behind the 14th bit of the largest, which is at most the sum of the slab's sizes. Sums of slabs, no more than products, are added in single precision.
+    fn cut_off(k: f64) -> f64 {
+        4.0 * 33.0 * 2f64.powi(-13) + k * 2f64.powi(-22)
     }
 }
 
@@ -87,8 +106,8 @@ impl Parts {
         Self { pairs: [1.0, 3.0, 6.0][most - 1], left_out: [0.0, 2f64.powi(-14), 2f64.powi(-22)][most - 1] }
     }
 
-    /// What a sum of `products` products is off by at most, as a share of the sum of their sizes: each step of a pair's sum cuts off at most two units in the last place.
-    pub fn bound(&self, products: f64) -> f64 {
-        self.pairs * products * 2f64.powi(-22) + self.left_out
+    /// What a sum of `products` products of numbers of `T` is off by at most, as a share of the sum of their sizes.
+    pub fn bound<T: Number>(&self, products: f64) -> f64 {
+        self.pairs * T::cut_off(products) + self.left_out
     }
 }

@@ -68,7 +68,7 @@ impl Kernels {
             Precision::F16 => single!(azero_fused_single_fp16, shape_fp16),
             Precision::Bf16 => single!(azero_fused_single_bf16, shape_bf16),
             Precision::Tf32 => single!(azero_fused_single_tf32, shape_tf32),
-            Precision::F32 | Precision::F64 | Precision::I16 => single!(azero_fused_single_fp32, shape_fp32),
+            Precision::F32 | Precision::F64 | Precision::E4m3 | Precision::I16 => single!(azero_fused_single_fp32, shape_fp32),
         };
         match precision {
             Precision::F16 => add! {
@@ -80,7 +80,7 @@ impl Kernels {
             Precision::Tf32 => add! {
                 1, azero_fused_tower_tf32_1, shape_tf32_1; 2, azero_fused_tower_tf32_2, shape_tf32_2; 4, azero_fused_tower_tf32_4, shape_tf32_4;
             },
-            Precision::F32 | Precision::F64 | Precision::I16 => add! {
+            Precision::F32 | Precision::F64 | Precision::E4m3 | Precision::I16 => add! {
                 1, azero_fused_tower_fp32_1, shape_fp32_1; 2, azero_fused_tower_fp32_2, shape_fp32_2;
             },
         }

@@ -18,7 +18,7 @@ pub(super) fn tower_weights(network: &FoldedNetwork, precision: Precision) -> Ve
             pack::<Tf32>(network, |v| [Vec4([0, 1, 2, 3].map(|at| mma::round_tf32(v[at]))), Vec4::default()])
         }
         // What is not offered is refused before; single precision is the split form.
-        Precision::F32 | Precision::F64 | Precision::I16 => pack::<Split>(network, |values| {
+        Precision::F32 | Precision::F64 | Precision::E4m3 | Precision::I16 => pack::<Split>(network, |values| {
             [
                 pairs(values, |low, high| mma::split_f16(low, high)[0]),
                 pairs(values, |low, high| mma::split_f16(low, high)[1]),
@@ -61,7 +61,7 @@ pub(super) fn single_weights(network: &FoldedNetwork, precision: Precision) -> V
         Precision::F16 => pack_blocks::<Fp16>(network, |value| [short(mma::pack_f16, value), [0; 4]]),
         Precision::Bf16 => pack_blocks::<Bf16>(network, |value| [short(mma::pack_bf16, value), [0; 4]]),
         Precision::Tf32 => pack_blocks::<Tf32>(network, |value| [mma::round_tf32(value).to_le_bytes(), [0; 4]]),
-        Precision::F32 | Precision::F64 | Precision::I16 => pack_blocks::<Split>(network, |value| {
+        Precision::F32 | Precision::F64 | Precision::E4m3 | Precision::I16 => pack_blocks::<Split>(network, |value| {
             let part = |number: usize| short(|low, high| mma::split_f16(low, high)[number], value);
             [part(0), part(1)]
         }),
@@ -77,7 +77,7 @@ pub(super) fn n_vectors(n_convs: u32, precision: Precision) -> [usize; 2] {
         Precision::F16 => of::<Fp16>(n_convs - 1),
         Precision::Bf16 => of::<Bf16>(n_convs - 1),
         Precision::Tf32 => of::<Tf32>(n_convs - 1),
-        Precision::F32 | Precision::F64 | Precision::I16 => of::<Split>(n_convs - 1),
+        Precision::F32 | Precision::F64 | Precision::E4m3 | Precision::I16 => of::<Split>(n_convs - 1),
     }
 }
 

@@ -22,7 +22,7 @@ const SHAPE: NetworkShape = NetworkShape {
 /// Largest errors of blocks and of logits that a precision may have here, in units of 1 + the value.
 fn bound(precision: Precision) -> f64 {
     match precision {
-        Precision::F32 | Precision::F64 | Precision::I16 => 1e-5,
+        Precision::F32 | Precision::F64 | Precision::E4m3 | Precision::I16 => 1e-5,
         Precision::Tf32 | Precision::F16 => 4e-3,
         Precision::Bf16 => 3e-2,
     }

@@ -36,7 +36,7 @@ impl Format {
             Precision::Tf32 => Some(Self::Tf32),
             Precision::Bf16 => Some(Self::Bf16),
             Precision::F16 => Some(Self::Fp16),
-            Precision::F64 | Precision::I16 => None,
+            Precision::F64 | Precision::E4m3 | Precision::I16 => None,
         }
     }
 

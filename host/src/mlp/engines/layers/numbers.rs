@@ -37,7 +37,7 @@ impl Numbers {
             (Precision::F16, None) => of(Values::F16, 1),
             (Precision::Tf32, None) => of(Values::Bf16, 2),
             (Precision::F32, None) => of(Values::Bf16, 3),
-            (Precision::F64 | Precision::I16, None) => {
+            (Precision::F64 | Precision::E4m3 | Precision::I16, None) => {
                 return Err(Error::option("precision", precision, "f32, tf32, bf16 or f16 by the engine layers"));
             }
         })
@@ -63,6 +63,7 @@ impl Numbers {
             Values::F32 => Precision::F32,
             Values::F16 => Precision::F16,
             Values::Bf16 => Precision::Bf16,
+            Values::E4m3 => Precision::E4m3,
         }
     }
 
@@ -79,7 +80,7 @@ impl Numbers {
     pub const fn format(self) -> u32 {
         match self.values {
             Values::F16 => parts::format::F16,
-            Values::Bf16 | Values::F32 => parts::format::BF16,
+            Values::Bf16 | Values::E4m3 | Values::F32 => parts::format::BF16,
         }
     }
 
@@ -87,7 +88,7 @@ impl Numbers {
     const fn one(self) -> u16 {
         match self.values {
             Values::F16 => 0x3C00,
-            Values::Bf16 | Values::F32 => 0x3F80,
+            Values::Bf16 | Values::E4m3 | Values::F32 => 0x3F80,
         }
     }
 }
