@@ -376,7 +376,8 @@ impl Core {
         };
         let refused = || {
             let lie = if by_depth == [false; 2] { "" } else { " for operands that lie depth by depth" };
-            let allowed = Tile::ALL.iter().filter(|tile| tile.reads(engine, shape.values, by_depth)).map(|tile| tile.name());
+            let allowed =
+                Tile::ALL.iter().filter(|tile| tile.reads(engine, shape.values, by_depth)).map(|tile| tile.name());
             let allowed = allowed.collect::<Vec<_>>().join(", ");
             let precision = shape.precision(engine);
             Error::option("tile", tile, format!("{allowed}{lie} in {precision} by engine {engine}"))
@@ -387,7 +388,11 @@ impl Core {
         }
         if cluster > 1 && !tile.is_shared(engine, shape.values) {
             let precision = shape.precision(engine);
-            return Err(Error::option("cluster", cluster, format!("1 for tile {tile} in {precision} by engine {engine}")));
+            return Err(Error::option(
+                "cluster",
+                cluster,
+                format!("1 for tile {tile} in {precision} by engine {engine}"),
+            ));
         }
         macro_rules! launch {
             ($($precision:ident, $tile:ident, [$a:literal, $b:literal], $is_shared:literal, $kernel:ident;)*) => {

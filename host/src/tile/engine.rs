@@ -90,7 +90,8 @@ mod tests {
             let said = Engine::choose(&device, bf16, Some(Engine::Wgmma)).expect_err("refused").to_string();
             assert!(said.contains("option engine: wgmma is not allowed (mma in bf16 on "), "{said}");
         }
-        let said = Engine::choose(&simt.with_capability(8, 9)?, Precision::E4m3, None).expect_err("refused").to_string();
+        let said =
+            Engine::choose(&simt.with_capability(8, 9)?, Precision::E4m3, None).expect_err("refused").to_string();
         assert!(said.contains("a product in e4m3") && said.contains("capability 9.0"), "{said}");
         let turing = simt.with_capability(7, 5)?;
         assert_eq!(Engine::choose(&turing, f32, None)?, Engine::Plain);

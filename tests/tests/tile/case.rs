@@ -160,7 +160,8 @@ pub fn check<T: Number + Operand<Short: Number + Output<T>>, C: Output<T> + Numb
     let mut random = Random(case.seed ^ 1);
     let bias: Vec<f32> = (0..case.n).map(|_| random.unit() - 0.5).collect();
     let mask_stride = case.mask_stride() as usize;
-    let mask: Vec<T::Short> = (0..case.m as usize * mask_stride).map(|_| T::Short::of((4.0 * random.unit()).floor() - 2.0)).collect();
+    let mask: Vec<T::Short> =
+        (0..case.m as usize * mask_stride).map(|_| T::Short::of((4.0 * random.unit()).floor() - 2.0)).collect();
     let c_stride = case.strides::<T>()[2] as usize;
     let residual: Vec<T::Short> = (0..case.m as usize * c_stride).map(|_| T::Short::of(random.unit() - 0.5)).collect();
     let stream = device.stream()?;
@@ -224,8 +225,7 @@ pub fn check<T: Number + Operand<Short: Number + Output<T>>, C: Output<T> + Numb
             for column in 0..n {
                 let (expected, size) = (expected[row * n + column], sizes[row * n + column]);
                 let got: f64 = lines.iter().map(|line| line[column]).sum();
-                let summing =
-                    (pairs * T::cut_off(case.k.into()) + left_out) * size * f64::from(case.factor.abs());
+                let summing = (pairs * T::cut_off(case.k.into()) + left_out) * size * f64::from(case.factor.abs());
                 // The smallest numbers of half precision are 2⁻²⁴ apart.
                 let bound = summing
                     + if case.bias || case.residual.is_some() { 2f64.powi(-22) } else { 0.0 }

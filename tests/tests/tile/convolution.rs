@@ -106,7 +106,8 @@ fn check<T: Number + Operand<Short: Number + Output<T>>, C: Output<T> + Number>(
     let (outputs, c_stride, mask_stride) = (case.outputs as usize, c_stride as usize, mask_stride as usize);
     let residual: Vec<T::Short> = (0..case.n_pixels() * c_stride).map(|_| T::Short::of(random.unit() - 0.5)).collect();
     let single: Vec<f32> = residual.iter().map(|value| value.exact() as f32).collect();
-    let mask: Vec<T::Short> = (0..case.n_pixels() * mask_stride).map(|_| T::Short::of((4.0 * random.unit()).floor() - 2.0)).collect();
+    let mask: Vec<T::Short> =
+        (0..case.n_pixels() * mask_stride).map(|_| T::Short::of((4.0 * random.unit()).floor() - 2.0)).collect();
 
     let stream = device.stream()?;
     let (on_images, on_filters) = (stream.upload(&on_images)?, stream.upload(&on_filters)?);

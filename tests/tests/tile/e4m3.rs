@@ -93,7 +93,8 @@ proptest! {
 fn what_cannot_be_multiplied_is_refused() {
     let device = Device::simt();
     let builder = Product::<F8E4M3>::builder(64, 64, 128);
-    let error = |builder: warpplay::tile::ProductBuilder<F8E4M3>| builder.build(&device).expect_err("refused").to_string();
+    let error =
+        |builder: warpplay::tile::ProductBuilder<F8E4M3>| builder.build(&device).expect_err("refused").to_string();
     let said = error(builder.b_by_depth(true));
     assert!(said.contains("option b_by_depth: true is not allowed (false for e4m3"), "{said}");
     let said = error(builder.a_stride(136));

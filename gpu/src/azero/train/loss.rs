@@ -13,6 +13,7 @@ use super::samples::words;
 use crate::cuda::sync::follow;
 use crate::cuda::{DeviceArgs, kernel, math, memory, sync, thread, warp};
 use crate::launch::LaunchShape;
+use crate::unroll::unroll;
 
 /// Positions, so warps, of a block.
 pub const ROWS: u32 = 8;
@@ -87,22 +88,23 @@ pub unsafe fn azero_train_loss(loss: Loss) {
         let sample = batch.sample(row);
         let logits = loss.logits.add(row as usize * line as usize);
         let legal = samples.legal.add(sample * n_words as usize);
-        let is_legal = |word: u32| memory::load(legal, word as usize) >> lane & 1 != 0;
-        let logit = |action: u32| memory::load(logits, action as usize);
-        let (most, likeliest) = likeliest(n_words, is_legal, logit);
-        let sum = sum_of_exponentials(n_words, most, is_legal, logit);
+        // Of an action that is not legal the logit of any.
+        let logit = |word: u32| {
+            let action = word * thread::WARP + lane;
+            let is_legal = memory::load(legal, word as usize) >> lane & 1 != 0;
+            (is_legal, memory::load(logits, if action < line { action } else { 0 } as usize))
+        };
+        let (most, likeliest) = likeliest(n_words, logit);
+        let sum = sum_of_exponentials(n_words, most, logit);
         let count = batch.n as f32;
         let gradient = loss.logit_gradient.add(row as usize * line as usize);
-        for word in 0..n_words {
+        each_word(n_words, logit, |word, is_legal, logit| {
             let action = word * thread::WARP + lane;
             if action < line {
-                let mut share = 0.0;
-                if is_legal(word) {
-                    share = math::exp(memory::load(logits, action as usize) - most) / sum;
-                }
+                let share = if is_legal { math::exp(logit - most) / sum } else { 0.0 };
                 memory::store(gradient, action as usize, share / count);
             }
-        }
+        });
         // The gradient is there for the lanes that have the visits.
         sync::sync_warp(warp::ALL);
         let log_sum = math::ln(sum) + most;
@@ -134,31 +136,46 @@ pub unsafe fn azero_train_loss(loss: Loss) {
     }
 }
 
+/// Calls `of` with each of `n_words` words of actions, whether the lane's action of it is legal, and its logit. Four at a time are on their way together.
+#[inline(always)]
+fn each_word(n_words: u32, logit: impl Fn(u32) -> (bool, f32), mut of: impl FnMut(u32, bool, f32)) {
+    let mut first = 0;
+    while first < n_words {
+        let mut found = [(false, 0.0); 4];
+        unroll!(J in [0, 1, 2, 3] {
+            let word = first + J as u32;
+            found[J] = logit(if word < n_words { word } else { first });
+        });
+        unroll!(J in [0, 1, 2, 3] {
+            if first + (J as u32) < n_words {
+                of(first + J as u32, found[J].0, found[J].1);
+            }
+        });
+        first += 4;
+    }
+}
+
 /// The largest logit of the legal actions and the action that has it, of `n_words` words of actions. The whole warp calls it.
 #[inline(always)]
-fn likeliest(n_words: u32, is_legal: impl Fn(u32) -> bool, logit: impl Fn(u32) -> f32) -> (f32, u32) {
+fn likeliest(n_words: u32, logit: impl Fn(u32) -> (bool, f32)) -> (f32, u32) {
     let (mut most, mut likeliest) = (f32::NEG_INFINITY, u32::MAX);
-    for word in 0..n_words {
-        let action = word * thread::WARP + thread::lane();
-        if is_legal(word) {
-            let logit = logit(action);
-            if logit > most {
-                (most, likeliest) = (logit, action);
-            }
+    each_word(n_words, logit, |word, is_legal, logit| {
+        if is_legal && logit > most {
+            (most, likeliest) = (logit, word * thread::WARP + thread::lane());
         }
-    }
+    });
     warp::reduce_argmax(most, likeliest)
 }
 
 /// The sum of `exp(logit - most)` over the legal actions. The whole warp calls it.
 #[inline(always)]
-fn sum_of_exponentials(n_words: u32, most: f32, is_legal: impl Fn(u32) -> bool, logit: impl Fn(u32) -> f32) -> f32 {
+fn sum_of_exponentials(n_words: u32, most: f32, logit: impl Fn(u32) -> (bool, f32)) -> f32 {
     let mut sum = 0.0;
-    for word in 0..n_words {
-        if is_legal(word) {
-            sum += math::exp(logit(word * thread::WARP + thread::lane()) - most);
+    each_word(n_words, logit, |_, is_legal, logit| {
+        if is_legal {
+            sum += math::exp(logit - most);
         }
-    }
+    });
     warp::reduce_sum(sum)
 }
 

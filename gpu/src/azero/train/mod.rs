@@ -28,6 +28,7 @@
 pub mod loss;
 pub mod narrow;
 pub mod norm;
+pub mod norm_short;
 mod operand;
 pub mod product;
 mod quad;
@@ -58,6 +59,10 @@ crate::kernel_set! {
     norm::azero_train_norm_back_parts,
     norm::azero_train_norm_back_finish,
     norm::azero_train_norm_back_apply,
+    norm_short::azero_train_norm_parts_short,
+    norm_short::azero_train_norm_apply_short,
+    norm_short::azero_train_norm_back_parts_short,
+    norm_short::azero_train_norm_back_apply_short,
     loss::azero_train_loss,
     scale::azero_train_scales,
     short::azero_train_filters,

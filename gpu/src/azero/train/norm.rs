@@ -16,6 +16,8 @@
 //! | `azero_train_norm_back_finish` | gradients of bias and weight; the [bound](super::scale) of the gradient of x |
 //! | `azero_train_norm_back_apply` | gradient of x; and the gradient that the residual gets |
 //!
+//! [`norm_short`](super::norm_short) has the four that go through all pixels once more, for values in bfloat16.
+//!
 //! The mean is known before squares are summed, so nothing cancels; all sums are in a fixed order.
 
 #![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
@@ -33,19 +35,19 @@ use crate::unroll::unroll;
 /// Threads of a block.
 pub const BLOCK: u32 = 256;
 /// Warps of a block.
-const WARPS: u32 = BLOCK / thread::WARP;
+pub(super) const WARPS: u32 = BLOCK / thread::WARP;
 /// Pixels of a thread.
 const OWN: usize = 8;
 /// Pixels of a thread whose values are on their way at a time.
 const SOME: usize = 4;
 /// Channels of a block.
-const BLOCK_CHANNELS: u32 = thread::WARP * 4;
+pub(super) const BLOCK_CHANNELS: u32 = thread::WARP * 4;
 
 /// Lines of values that a part of a batch has.
 pub const PARTS: u32 = 3;
 
 /// Quads of channels beside each other in a block, a power of two.
-const fn across(channels: u32) -> u32 {
+pub(super) const fn across(channels: u32) -> u32 {
     if channels >= BLOCK_CHANNELS { thread::WARP } else { (channels / 4).next_power_of_two() }
 }
 
@@ -219,7 +221,7 @@ impl Norm {
 
     /// Pixels of a part.
     #[inline(always)]
-    fn pixels_of(&self, part: u32) -> u32 {
+    pub(super) fn pixels_of(&self, part: u32) -> u32 {
         let rows = part_rows(self.channels);
         let left = self.n_pixels - part * rows;
         if left < rows { left } else { rows }
@@ -243,14 +245,14 @@ impl Norm {
 
     /// Index of a part's quad in the first, second or last third of the parts.
     #[inline(always)]
-    fn part_at(&self, third: u32, channel: u32) -> usize {
+    pub(super) fn part_at(&self, third: u32, channel: u32) -> usize {
         self.at(third * n_parts(self.n_pixels, self.channels) + thread::block_idx_x(), channel)
     }
 }
 
 /// Index of the thread's word that says what passed.
 #[inline(always)]
-fn passed_at() -> usize {
+pub(super) fn passed_at() -> usize {
     let block = thread::block_idx_y() as usize * thread::grid_dim_x() as usize + thread::block_idx_x() as usize;
     block * BLOCK as usize + thread::thread_idx_x() as usize
 }

@@ -177,30 +177,30 @@ pub unsafe fn azero_train_filters(
     }
 }
 
-/// Quads of sums that a block of [`azero_train_sum_filters`] makes.
-const SUMS: u32 = 64;
-/// Shares of the parts that its threads add up beside each other.
-const SHARES: u32 = BLOCK / SUMS;
-
-/// Launch shape of [`azero_train_sum_filters`].
-pub const fn sum_shape(n_inputs: u32, n_outputs: u32) -> LaunchShape {
-    LaunchShape::new((TAPS * n_inputs * (n_outputs / 4)).div_ceil(SUMS), BLOCK)
+/// Shares of the parts that threads of [`azero_train_sum_filters`] add up beside each other: more of the many parts that the gradient of few filters has.
+const fn shares_of(n_parts: u32) -> u32 {
+    if n_parts > 32 { 16 } else { 4 }
 }
 
-/// Sum over the divisions of a gradient of filters, in the layout of the weights: of each quarter of them in order, and then of the four sums.
+/// Launch shape of [`azero_train_sum_filters`].
+pub const fn sum_shape(n_parts: u32, n_inputs: u32, n_outputs: u32) -> LaunchShape {
+    LaunchShape::new((TAPS * n_inputs * (n_outputs / 4) * shares_of(n_parts)).div_ceil(BLOCK), BLOCK)
+}
+
+/// Sum over the divisions of a gradient of filters, in the layout of the weights: of each share of them, a quarter or a sixteenth, in order, and then of the shares.
 ///
-/// * Launch: [`sum_shape`], a thread four outputs of a tap and an input and a quarter of the parts, blocks of 256.
+/// * Launch: [`sum_shape`], a thread four outputs of a tap and an input and a share of the parts, blocks of 256.
 /// * Reads: `parts`.
 /// * Writes: `weights`.
 /// * Shared: 4,096 bytes: four sums of each thread.
-/// * Cost: ⌈parts / 4⌉ × four loads a thread, neighbouring threads' neighbouring inputs.
+/// * Cost: ⌈parts / shares⌉ × four loads a thread, neighbouring threads' neighbouring inputs.
 /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::weight_gradient`.
 /// * Source: our own: the order of the sum.
 ///
 /// # Safety
 /// The arrays begin at a multiple of 16 bytes.
 #[kernel(
-    shape = sum_shape(n_inputs, n_outputs).overlapping(),
+    shape = sum_shape(n_parts, n_inputs, n_outputs).overlapping(),
     max_threads = BLOCK,
     require = n_inputs >= 1 && n_inputs <= columns && n_outputs >= 4 && n_outputs.is_multiple_of(4)
 )]
@@ -214,14 +214,16 @@ pub unsafe fn azero_train_sum_filters(
 ) {
     follow();
     let sums = shared_array![Vec4; BLOCK as usize];
-    let (share, own, n_sums) =
-        (thread::thread_idx_x() / SUMS, thread::thread_idx_x() % SUMS, TAPS * n_inputs * (n_outputs / 4));
-    let number = thread::block_idx_x() * SUMS + own;
+    // Powers of two.
+    let (shares, n_sums) = (shares_of(n_parts), TAPS * n_inputs * (n_outputs / 4));
+    let of_block = BLOCK / shares;
+    let (share, own) = (thread::thread_idx_x() / of_block, thread::thread_idx_x() % of_block);
+    let number = thread::block_idx_x() * of_block + own;
     // A thread without a sum goes the way of the others, with the last.
     let at = if number < n_sums { number } else { n_sums - 1 };
     let (input, rest) = (at % n_inputs, at / n_inputs);
     let (tap, output) = (rest % TAPS, rest / TAPS * 4);
-    let each = n_parts.div_ceil(SHARES);
+    let each = n_parts.div_ceil(shares);
     let mut part = share * each;
     let end = if n_parts < part + each { n_parts } else { part + each };
     let mut sum = [0.0; 4];
@@ -251,8 +253,8 @@ pub unsafe fn azero_train_sum_filters(
         if share > 0 || number >= n_sums {
             return;
         }
-        for share in 1..SHARES {
-            sum = add(sum, sums.get_unchecked(share * SUMS + own).0.map(f32::from_bits));
+        for share in 1..shares {
+            sum = add(sum, sums.get_unchecked(share * of_block + own).0.map(f32::from_bits));
         }
         store_quad(weights, (tap * n_inputs + input) as usize * n_outputs as usize + output as usize, sum);
     }

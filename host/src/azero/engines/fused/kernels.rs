@@ -68,7 +68,9 @@ impl Kernels {
             Precision::F16 => single!(azero_fused_single_fp16, shape_fp16),
             Precision::Bf16 => single!(azero_fused_single_bf16, shape_bf16),
             Precision::Tf32 => single!(azero_fused_single_tf32, shape_tf32),
-            Precision::F32 | Precision::F64 | Precision::E4m3 | Precision::I16 => single!(azero_fused_single_fp32, shape_fp32),
+            Precision::F32 | Precision::F64 | Precision::E4m3 | Precision::I16 => {
+                single!(azero_fused_single_fp32, shape_fp32)
+            }
         };
         match precision {
             Precision::F16 => add! {

@@ -447,13 +447,21 @@ impl Kernels {
     ) -> Result<()> {
         let momentum = if training { arrays.momentum } else { -1.0 };
         let norm = NormOf { block, n, residual, momentum, output_gradient: None, keep: false };
-        // SAFETY: the stages come in their order, on the plan's arrays.
+        let in_octets = arrays.plan.norm_in_octets(block);
+        // SAFETY: the stages come in their order, on the plan's arrays, which are of bfloat16 where a norm is in octets.
         unsafe {
-            if training {
-                stream.run_unchecked(&self.set.azero_train_norm_parts, (norm.args(arrays),))?;
+            match training {
+                true if in_octets => {
+                    stream.run_unchecked(&self.set.azero_train_norm_parts_short, (norm.args(arrays),))?
+                }
+                true => stream.run_unchecked(&self.set.azero_train_norm_parts, (norm.args(arrays),))?,
+                false => {}
             }
             stream.run_unchecked(&self.set.azero_train_norm_finish, (norm.args(arrays),))?;
-            stream.run_unchecked(&self.set.azero_train_norm_apply, (norm.args(arrays),))
+            match in_octets {
+                true => stream.run_unchecked(&self.set.azero_train_norm_apply_short, (norm.args(arrays),)),
+                false => stream.run_unchecked(&self.set.azero_train_norm_apply, (norm.args(arrays),)),
+            }
         }
     }
 
@@ -461,11 +469,18 @@ impl Kernels {
     fn block(&self, stream: &Stream, arrays: &mut Arrays, back: Back, few: Option<&FilterGradients>) -> Result<()> {
         let Back { block, n, output, inputs, keep } = back;
         let norm = NormOf { block, n, residual: None, momentum: arrays.momentum, output_gradient: Some(output), keep };
+        let in_octets = arrays.plan.norm_in_octets(block);
         // SAFETY: as in `norm`; the gradient of the output is there.
         unsafe {
-            stream.run_unchecked(&self.set.azero_train_norm_back_parts, (norm.args(arrays),))?;
+            match in_octets {
+                true => stream.run_unchecked(&self.set.azero_train_norm_back_parts_short, (norm.args(arrays),))?,
+                false => stream.run_unchecked(&self.set.azero_train_norm_back_parts, (norm.args(arrays),))?,
+            }
             stream.run_unchecked(&self.set.azero_train_norm_back_finish, (norm.args(arrays),))?;
-            stream.run_unchecked(&self.set.azero_train_norm_back_apply, (norm.args(arrays),))?;
+            match in_octets {
+                true => stream.run_unchecked(&self.set.azero_train_norm_back_apply_short, (norm.args(arrays),))?,
+                false => stream.run_unchecked(&self.set.azero_train_norm_back_apply, (norm.args(arrays),))?,
+            }
         }
         let last = arrays.plan.last();
         let Arrays { plan, parameters, gradients, parts, activations, short, .. } = arrays;

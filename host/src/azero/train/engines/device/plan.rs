@@ -275,6 +275,12 @@ impl Plan {
         self.operands == Some(Operands::Bfloat16)
     }
 
+    /// Whether the threads of a block's norm have eight channels each: where its values are bfloat16, and as many follow each other.
+    pub fn norm_in_octets(&self, block: usize) -> bool {
+        let is_short = self.is_short() && self.products[block].tile_columns.is_some();
+        is_short && self.norms[block].channels.is_multiple_of(8)
+    }
+
     /// Whether a block's values before its norm are held in single precision.
     pub fn keeps_before(&self, block: usize) -> bool {
         !self.is_short() || block > self.last()
