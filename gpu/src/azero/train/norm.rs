@@ -475,20 +475,20 @@ pub unsafe fn azero_train_norm_finish(norm: Norm) {
         let load = |row: u32| load_quad(norm.parts, row as usize * channels + channel);
         // On their way while parts are added up.
         let old = [load_quad(norm.running, channel), load_quad(norm.running, channels + channel)];
-        let mut sum = [0.0; 4];
+        let (mut sum, mut squares) = ([0.0; 4], [0.0; 4]);
         own_parts(parts, |part, there| {
-            let mean = load(part);
+            let (mean, own) = (load(part), load(parts + part));
             if there {
                 sum = add(sum, mean.map(|mean| mean * size(part)));
+                squares = add(squares, own);
             }
         });
         let mean = sum_of_block(sum, sums).map(|sum| sum / count);
-        let mut squares = [0.0; 4];
         own_parts(parts, |part, there| {
-            let (of_part, own) = (load(part), load(parts + part));
+            let of_part = load(part);
             for j in 0..4 {
                 let distance = of_part[j] - mean[j];
-                squares[j] += if there { own[j] + size(part) * distance * distance } else { 0.0 };
+                squares[j] += if there { size(part) * distance * distance } else { 0.0 };
             }
         });
         let squares = sum_of_block(squares, distances);

@@ -50,8 +50,8 @@ pub struct Tiles {
 
 /// Tiles for large batches.
 pub const LARGE: Tiles = Tiles { rows: 128, cols: 128, depth: 16, threads: 256 };
-/// Tiles for all else: more blocks.
-pub const SMALL: Tiles = Tiles { rows: 32, cols: 32, depth: 32, threads: 64 };
+/// Tiles for all else: more blocks. Four groups of threads have a quarter of the depth each, since such a product waits for its operands, not for arithmetic.
+pub const SMALL: Tiles = Tiles { rows: 32, cols: 32, depth: 64, threads: 256 };
 
 impl Tiles {
     /// Launch shape for a result of `n_rows` x `n_cols`, in `n_parts` parts of the depth.
@@ -63,9 +63,9 @@ impl Tiles {
     }
 }
 
-/// Words of a tile pair in shared memory, large and small; their lines are four longer than the tile.
+/// Words of a tile pair of each group in shared memory, large and small; their lines are four longer than the tile.
 const LARGE_WORDS: usize = 2 * 16 * (128 + 4);
-const SMALL_WORDS: usize = 2 * 32 * (32 + 4);
+const SMALL_WORDS: usize = 4 * 2 * 16 * (32 + 4);
 
 /// One layer's product: what all kernels here take.
 #[repr(C)]
@@ -240,7 +240,7 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
     #[inline(always)]
     #[track_caller]
     fn new(operand: O, first: u32, depth: u32) -> Self {
-        let me = thread::thread_idx_x();
+        let me = thread::thread_idx_x() % THREADS;
         let (line, quad) = (me / Self::ACROSS, me % Self::ACROSS * 4);
         let (outer, inner) = if O::ALONG_DEPTH { (first + line, depth + quad) } else { (first + quad, depth + line) };
         let mut share =
@@ -281,7 +281,7 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
     #[inline(always)]
     #[track_caller]
     fn put(&self, tile: Shared<f32>, from: u32, quads: [[f32; 4]; QUADS]) {
-        let me = thread::thread_idx_x();
+        let me = thread::thread_idx_x() % THREADS;
         for i in 0..QUADS {
             let line = me / Self::ACROSS + i as u32 * (THREADS / Self::ACROSS);
             let quad = me % Self::ACROSS * 4;
@@ -338,11 +338,11 @@ unsafe fn multiply<const ROWS: u32, const COLS: u32, const DEPTH: u32, const R: 
     }
 }
 
-/// The block's tile of the product of `first` `[rows, depth]` and `second` `[depth, columns]`, depths `from` to `to`.
+/// The block's tile of the product of `first` `[rows, depth]` and `second` `[depth, columns]`, depths `from` to `to`. Each of `GROUPS` groups of `THREADS` threads adds up a share of the depth; the first adds up their sums, in their order.
 ///
 /// # Safety
-/// Every thread of a block of `THREADS` calls it with the same `from` and `to`; operands and output describe valid memory, and operands are 0 beyond
-/// `to`; the shared arrays hold two tiles each.
+/// Every thread of a block of `GROUPS` times `THREADS` calls it with the same `from` and `to`; operands and output describe valid memory, and operands are 0 beyond
+/// `to`; the shared arrays hold two tiles of each group each. With several groups a thread has one quad of a row and of a column, and `tile_a` 16 words for each thread.
 #[inline(always)]
 #[track_caller]
 #[allow(clippy::too_many_arguments, reason = "what a product is made of")]
@@ -358,6 +358,7 @@ unsafe fn product<
     const C: usize,
     const QUADS_A: usize,
     const QUADS_B: usize,
+    const GROUPS: u32,
 >(
     a: A,
     b: B,
@@ -368,42 +369,88 @@ unsafe fn product<
     tile_b: Shared<f32>,
 ) {
     let (first_row, first_col) = (thread::block_idx_x() * ROWS, thread::block_idx_y() * COLS);
-    let me = thread::thread_idx_x();
+    let (group, me) = (thread::thread_idx_x() / THREADS, thread::thread_idx_x() % THREADS);
     let across = COLS / (4 * C as u32);
     let (my_row, my_col) = (me / across * 4, me % across * 4);
+    // All groups take as many tiles of the depth, so that they meet.
+    let n_tiles = (to - from).div_ceil(DEPTH * GROUPS);
+    let from = from + group * n_tiles * DEPTH;
     let mut sums = [[[[0.0f32; 4]; 4]; C]; R];
     let mut share_a = Share::<A, ROWS, DEPTH, THREADS, QUADS_A>::new(a, first_row, from);
     let mut share_b = Share::<B, COLS, DEPTH, THREADS, QUADS_B>::new(b, first_col, from);
-    // SAFETY: operands and output describe valid memory, as the caller says. The arrays hold two tiles each, `half` is 0 or 1, and each quad of the tile is given by one thread.
+    let half_of = |half: u32| {
+        let before = (2 * group + half) * DEPTH;
+        (before * (ROWS + 4), before * (COLS + 4))
+    };
+    // SAFETY: operands and output describe valid memory, as the caller says. The arrays hold two tiles of each group, `half` is 0 or 1, and each quad of the tile is given by one thread.
     unsafe {
-        if from < to {
+        if n_tiles > 0 {
             let (quads_a, quads_b) = (share_a.fetch(), share_b.fetch());
-            share_a.put(tile_a, 0, quads_a);
-            share_b.put(tile_b, 0, quads_b);
+            let (from_a, from_b) = half_of(0);
+            share_a.put(tile_a, from_a, quads_a);
+            share_b.put(tile_b, from_b, quads_b);
         }
         // The first tiles must be whole.
         sync::sync_threads();
-        let (mut depth, mut half) = (from, 0);
-        while depth < to {
-            let next = depth + DEPTH;
+        let (mut number, mut half) = (0, 0);
+        while number < n_tiles {
+            number += 1;
             let mut quads_a = [[0.0; 4]; QUADS_A];
             let mut quads_b = [[0.0; 4]; QUADS_B];
-            if next < to {
+            if number < n_tiles {
                 (quads_a, quads_b) = (share_a.fetch(), share_b.fetch());
             }
-            let from_a = half * DEPTH * (ROWS + 4);
-            let from_b = half * DEPTH * (COLS + 4);
+            let (from_a, from_b) = half_of(half);
             multiply::<ROWS, COLS, DEPTH, R, C>((tile_a, from_a), (tile_b, from_b), (my_row, my_col), &mut sums);
             half = 1 - half;
-            if next < to {
-                share_a.put(tile_a, half * DEPTH * (ROWS + 4), quads_a);
-                share_b.put(tile_b, half * DEPTH * (COLS + 4), quads_b);
+            if number < n_tiles {
+                let (from_a, from_b) = half_of(half);
+                share_a.put(tile_a, from_a, quads_a);
+                share_b.put(tile_b, from_b, quads_b);
             }
             // The next tiles must be whole, and the present ones read by all.
             sync::sync_threads();
-            depth = next;
+        }
+        if GROUPS > 1 {
+            const { assert!(GROUPS == 1 || R == 1 && C == 1) };
+            add_groups::<THREADS, GROUPS>(&mut sums[0][0], tile_a, (group, me));
+            if group > 0 {
+                return;
+            }
         }
         put_sums::<O, ROWS, COLS, R, C>(out, (first_row, first_col), (my_row, my_col), &sums);
+    }
+}
+
+/// Adds the sums of all groups to those of the first, in their order. All threads call it.
+///
+/// # Safety
+/// `words` has 16 for each thread of the block, which nobody uses any more.
+#[inline(always)]
+#[track_caller]
+unsafe fn add_groups<const THREADS: u32, const GROUPS: u32>(
+    sums: &mut [[f32; 4]; 4],
+    words: Shared<f32>,
+    (group, me): (u32, u32),
+) {
+    // A row of all threads after the other, so that neighbours write neighbouring quads.
+    let at = |group: u32, row: u32| ((group * 4 + row) * THREADS + me) * 4;
+    // SAFETY: below 16 words for each thread of the block.
+    unsafe {
+        if group > 0 {
+            for row in 0..4 {
+                words.set_quad_unchecked(at(group, row), sums[row as usize]);
+            }
+        }
+        // The sums of all groups must be there.
+        sync::sync_threads();
+        if group == 0 {
+            for other in 1..GROUPS {
+                for row in 0..4 {
+                    sums[row as usize] = add(sums[row as usize], words.get_quad_unchecked(at(other, row)));
+                }
+            }
+        }
     }
 }
 
@@ -457,14 +504,14 @@ impl Product {
 }
 
 macro_rules! kernels {
-    ($tiles:ident, $words:ident: $rows:literal, $cols:literal, $depth:literal, $threads:literal, $blocks:literal, $r:literal, $c:literal, $qa:literal, $qb:literal,
+    ($tiles:ident, $words:ident: $rows:literal, $cols:literal, $depth:literal, $threads:literal, $blocks:literal, $r:literal, $c:literal, $qa:literal, $qb:literal, $groups:literal,
         $forward:ident, $backward:ident, $gradient:ident) => {
         /// Outputs of a layer: a convolution of 9 taps or 1, or a linear layer.
         ///
-        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 64 threads) for `pixels` × `n_outputs`, one part.
+        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 256 threads) for `pixels` × `n_outputs`, one part.
         /// * Reads: `inputs`, `weights`, `bias`.
         /// * Writes: `result` `[pixels, n_outputs]`.
-        /// * Shared: 33,792 bytes (large) or 18,432 (small): two tiles of each operand.
+        /// * Shared: 33,792 bytes (large) or 36,864 (small): two tiles of each operand for each group of threads.
         /// * Cost: 2 × pixels × outputs × taps × inputs operations.
         /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::forward`.
         /// * Source: OpenSpiel's residual network (Paul and Xu, section II.C); the tiles are ours.
@@ -481,7 +528,7 @@ macro_rules! kernels {
             let depth = layer.side * layer.side * layer.n_inputs;
             // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; operands are 0 beyond their depth, and the arrays hold two tiles each.
             unsafe {
-                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                product::<_, _, _, $rows, $cols, $depth, { $threads / $groups }, $r, $c, $qa, $qb, $groups>(
                     Window::inputs(&layer), Weights::new(&layer), layer.activated(), 0, depth,
                     shared_array![f32; $words], shared_array![f32; $words],
                 );
@@ -490,10 +537,10 @@ macro_rules! kernels {
 
         /// Gradient of a layer's inputs.
         ///
-        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 64 threads) for `pixels` × `n_inputs`, one part.
+        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 256 threads) for `pixels` × `n_inputs`, one part.
         /// * Reads: `output_gradient`, `weights`.
         /// * Writes: `result` `[pixels, n_inputs]`, replaced or added to.
-        /// * Shared: 33,792 bytes (large) or 18,432 (small): two tiles of each operand.
+        /// * Shared: 33,792 bytes (large) or 36,864 (small): two tiles of each operand for each group of threads.
         /// * Cost: 2 × pixels × inputs × taps × outputs operations.
         /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::input_gradient`.
         /// * Source: the chain rule for that layer; the tiles are ours.
@@ -506,7 +553,7 @@ macro_rules! kernels {
             let depth = layer.side * layer.side * layer.n_outputs;
             // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; operands are 0 beyond their depth, and the arrays hold two tiles each.
             unsafe {
-                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                product::<_, _, _, $rows, $cols, $depth, { $threads / $groups }, $r, $c, $qa, $qb, $groups>(
                     Window::output_gradient(&layer), Turned::new(&layer), layer.added(), 0, depth,
                     shared_array![f32; $words], shared_array![f32; $words],
                 );
@@ -515,11 +562,11 @@ macro_rules! kernels {
 
         /// Gradient of a layer's weights, and of its bias, in parts.
         ///
-        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 64 threads) for `side² · n_inputs` (four more with the
+        /// * Launch: [`Tiles::shape`] of [`LARGE`] (128 × 128, 256 threads) or [`SMALL`] (32 × 32, 256 threads) for `side² · n_inputs` (four more with the
         ///   bias) × `n_outputs`, a part for each `part` pixels.
         /// * Reads: `inputs`, `output_gradient`.
         /// * Writes: `result`, a part each.
-        /// * Shared: 33,792 bytes (large) or 18,432 (small): two tiles of each operand.
+        /// * Shared: 33,792 bytes (large) or 36,864 (small): two tiles of each operand for each group of threads.
         /// * Cost: 2 × taps × inputs × outputs × pixels operations.
         /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::weight_gradient`,
         ///   `warpplay_cpu_ref::azero::training::convolution::Layer::bias_gradient`.
@@ -537,7 +584,7 @@ macro_rules! kernels {
             let (out, from, to) = layer.own_part();
             // SAFETY: blocks have the threads of these tiles and the layer describes valid memory, as the kernel asks; operands are 0 beyond their depth, and the arrays hold two tiles each.
             unsafe {
-                product::<_, _, _, $rows, $cols, $depth, $threads, $r, $c, $qa, $qb>(
+                product::<_, _, _, $rows, $cols, $depth, { $threads / $groups }, $r, $c, $qa, $qb, $groups>(
                     Shifted::new(&layer, to), Gradient::new(&layer, to), out, from, to,
                     shared_array![f32; $words], shared_array![f32; $words],
                 );
@@ -546,9 +593,9 @@ macro_rules! kernels {
     };
 }
 
-kernels!(LARGE, LARGE_WORDS: 128, 128, 16, 256, 2, 2, 2, 2, 2,
+kernels!(LARGE, LARGE_WORDS: 128, 128, 16, 256, 2, 2, 2, 2, 2, 1,
     azero_train_forward_large, azero_train_backward_large, azero_train_gradient_large);
-kernels!(SMALL, SMALL_WORDS: 32, 32, 32, 64, 8, 1, 1, 4, 4,
+kernels!(SMALL, SMALL_WORDS: 32, 32, 16, 256, 4, 1, 1, 2, 2, 4,
     azero_train_forward_small, azero_train_backward_small, azero_train_gradient_small);
 
 /// Threads of a block of [`azero_train_gate`].

@@ -179,21 +179,22 @@ pub unsafe fn azero_train_filters(
 
 /// Shares of the parts that threads of [`azero_train_sum_filters`] add up beside each other: more of the many parts that the gradient of few filters has.
 const fn shares_of(n_parts: u32) -> u32 {
-    if n_parts > 32 { 16 } else { 4 }
+    if n_parts > 32 { 32 } else { 8 }
 }
 
 /// Launch shape of [`azero_train_sum_filters`].
 pub const fn sum_shape(n_parts: u32, n_inputs: u32, n_outputs: u32) -> LaunchShape {
-    LaunchShape::new((TAPS * n_inputs * (n_outputs / 4) * shares_of(n_parts)).div_ceil(BLOCK), BLOCK)
+    let n_squares = TAPS * (n_inputs / 4) * (n_outputs / 4);
+    LaunchShape::new((n_squares * shares_of(n_parts)).div_ceil(BLOCK), BLOCK)
 }
 
-/// Sum over the divisions of a gradient of filters, in the layout of the weights: of each share of them, a quarter or a sixteenth, in order, and then of the shares.
+/// Sum over the divisions of a gradient of filters, in the layout of the weights: of each share of them, an eighth or less, in order, and then of the shares.
 ///
-/// * Launch: [`sum_shape`], a thread four outputs of a tap and an input and a share of the parts, blocks of 256.
+/// * Launch: [`sum_shape`], a thread four outputs and four inputs of a tap and a share of the parts, blocks of 256.
 /// * Reads: `parts`.
 /// * Writes: `weights`.
-/// * Shared: 4,096 bytes: four sums of each thread.
-/// * Cost: ⌈parts / shares⌉ × four loads a thread, neighbouring threads' neighbouring inputs.
+/// * Shared: 16,384 bytes: 16 sums of each thread.
+/// * Cost: ⌈parts / shares⌉ × four loads of four inputs a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::weight_gradient`.
 /// * Source: our own: the order of the sum.
 ///
@@ -202,7 +203,7 @@ pub const fn sum_shape(n_parts: u32, n_inputs: u32, n_outputs: u32) -> LaunchSha
 #[kernel(
     shape = sum_shape(n_parts, n_inputs, n_outputs).overlapping(),
     max_threads = BLOCK,
-    require = n_inputs >= 1 && n_inputs <= columns && n_outputs >= 4 && n_outputs.is_multiple_of(4)
+    require = n_inputs >= 4 && n_inputs <= columns && (n_inputs | n_outputs | columns).is_multiple_of(4) && n_outputs >= 4
 )]
 pub unsafe fn azero_train_sum_filters(
     #[len(n_parts as usize * (n_outputs * TAPS) as usize * columns as usize)] parts: *const f32,
@@ -213,49 +214,66 @@ pub unsafe fn azero_train_sum_filters(
     columns: u32,
 ) {
     follow();
-    let sums = shared_array![Vec4; BLOCK as usize];
-    // Powers of two.
-    let (shares, n_sums) = (shares_of(n_parts), TAPS * n_inputs * (n_outputs / 4));
+    let sums = shared_array![Vec4; 4 * BLOCK as usize];
+    // Shares are a power of two.
+    let (shares, across) = (shares_of(n_parts), n_inputs / 4);
+    let n_squares = TAPS * across * (n_outputs / 4);
     let of_block = BLOCK / shares;
-    let (share, own) = (thread::thread_idx_x() / of_block, thread::thread_idx_x() % of_block);
+    let (me, share, own) =
+        (thread::thread_idx_x(), thread::thread_idx_x() / of_block, thread::thread_idx_x() % of_block);
     let number = thread::block_idx_x() * of_block + own;
-    // A thread without a sum goes the way of the others, with the last.
-    let at = if number < n_sums { number } else { n_sums - 1 };
-    let (input, rest) = (at % n_inputs, at / n_inputs);
+    // A thread without a square goes the way of the others, with the last.
+    let at = if number < n_squares { number } else { n_squares - 1 };
+    let (input, rest) = (at % across * 4, at / across);
     let (tap, output) = (rest % TAPS, rest / TAPS * 4);
     let each = n_parts.div_ceil(shares);
     let mut part = share * each;
     let end = if n_parts < part + each { n_parts } else { part + each };
-    let mut sum = [0.0; 4];
-    // SAFETY: part, output, tap and input exist; the quad of the result is this thread's; the array has an element for each thread.
+    // `[output][input]`.
+    let mut square = [[0.0; 4]; 4];
+    // SAFETY: part, outputs, tap and inputs exist; the quads of the result are this thread's; the array has four elements for each thread.
     unsafe {
         while part < end {
             // Four are on their way together; one that is not there is the last.
-            let mut quads = [[0.0; 4]; 4];
+            let mut rows = [[[0.0; 4]; 4]; 4];
             unroll!(I in [0, 1, 2, 3] {
-                let own = part + I as u32;
-                let own = if own < end { own } else { end - 1 };
+                let own = if part + (I as u32) < end { part + I as u32 } else { end - 1 };
                 unroll!(J in [0, 1, 2, 3] {
                     let line = (own * n_outputs + output + J as u32) as usize * TAPS as usize + tap as usize;
-                    quads[I][J] = memory::load(parts, line * columns as usize + input as usize);
+                    rows[I][J] = load_quad(parts, line * columns as usize + input as usize);
                 });
             });
             unroll!(I in [0, 1, 2, 3] {
                 if part + (I as u32) < end {
-                    sum = add(sum, quads[I]);
+                    unroll!(J in [0, 1, 2, 3] {
+                        square[J] = add(square[J], rows[I][J]);
+                    });
                 }
             });
             part += 4;
         }
-        sums.set_unchecked(thread::thread_idx_x(), Vec4(sum.map(f32::to_bits)));
+        unroll!(J in [0, 1, 2, 3] {
+            sums.set_unchecked(J as u32 * BLOCK + me, Vec4(square[J].map(f32::to_bits)));
+        });
         // All shares' sums must be there.
         sync_threads();
-        if share > 0 || number >= n_sums {
+        // The first four shares have an input of each square.
+        if share >= 4 || number >= n_squares {
             return;
         }
-        for share in 1..shares {
-            sum = add(sum, sums.get_unchecked(share * of_block + own).0.map(f32::from_bits));
+        let mut sum = [0.0; 4];
+        for of_share in 0..shares {
+            unroll!(J in [0, 1, 2, 3] {
+                let row = sums.get_unchecked(J as u32 * BLOCK + of_share * of_block + own);
+                let value = match share {
+                    0 => row.0[0],
+                    1 => row.0[1],
+                    2 => row.0[2],
+                    _ => row.0[3],
+                };
+                sum[J] += f32::from_bits(value);
+            });
         }
-        store_quad(weights, (tap * n_inputs + input) as usize * n_outputs as usize + output as usize, sum);
+        store_quad(weights, (tap * n_inputs + input + share) as usize * n_outputs as usize + output as usize, sum);
     }
 }

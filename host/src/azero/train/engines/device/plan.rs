@@ -17,7 +17,7 @@ pub(in crate::azero::train) const STEPS_AT_ONCE: usize = 64;
 /// Number of blocks that a gradient's product should have, if its pixels can be divided: as many as the multiprocessors of a large GPU (132) hold at once. It is a constant,
 /// so that results do not depend on the device.
 const LARGE_BLOCKS: u32 = 264;
-const SMALL_BLOCKS: u32 = 1056;
+const SMALL_BLOCKS: u32 = 528;
 /// Minimum number of pixels of a part.
 const LEAST_PART: u32 = 256;
 /// Minimum numbers of rows and columns of a product with large tiles.
