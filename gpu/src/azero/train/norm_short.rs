@@ -202,7 +202,7 @@ pub unsafe fn azero_train_norm_parts_short(norm: Norm) {
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, or more pixels of fewer channels, 256 threads.
 /// * Reads: `input_short`, `moments`, `weight`, `bias`, `residual_short`.
-/// * Writes: `output_short`, and `output`, if it is there; `passed`.
+/// * Writes: `output_short`, `output`, those that are there; `passed`.
 /// * Shared: none.
 /// * Cost: 4 pixels × 8 channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::forward`.
@@ -247,7 +247,9 @@ pub unsafe fn azero_train_norm_apply_short(norm: Norm) {
                 }
                 if is_there {
                     let at = range.at(&norm, pixel);
-                    store_vec4(norm.output_short.add(at).cast(), packed(output));
+                    if !norm.output_short.is_null() {
+                        store_vec4(norm.output_short.add(at).cast(), packed(output));
+                    }
                     if !norm.output.is_null() {
                         store_single(norm.output, pixel as usize * norm.channels as usize + channel, output);
                     }
