@@ -12,12 +12,17 @@
 //! | `azero_train_backward_narrow` | [`PIXELS`] pixels × 128 channels |
 //! | `azero_train_gradient_narrow` | 128 channels, of each 32 pixels of a part four; a block then adds up its eight warps in order |
 //!
+//! `azero_train_{forward,backward,gradient}_heads` are the same for both heads' convolutions at once, whose inputs are the same.
+//!
 //! The layers are those of [`product`](super::product), whose kernels multiply all others.
+
+#![allow(clippy::needless_range_loop, reason = "a layer's number is that of its sums too")]
 
 use super::product::Product;
 use super::quad::{add, load_quad, store_quad};
 use crate::cuda::math::fma;
 use crate::cuda::memory::{Vec4, store};
+use crate::cuda::shared::Shared;
 use crate::cuda::sync::{follow, sync_threads};
 use crate::cuda::{kernel, shared_array, thread, warp};
 use crate::launch::LaunchShape;
@@ -121,40 +126,80 @@ fn sums_of_lanes(values: [f32; 16]) -> f32 {
 )]
 pub unsafe fn azero_train_forward_narrow(layer: Product) {
     follow();
-    let (pixels, lane) = (layer.pixels(), thread::lane());
+    // SAFETY: the kernel's promise.
+    unsafe { forward([&layer]) };
+}
+
+/// Outputs of two layers with four each, of the same inputs: both heads' convolutions.
+///
+/// * Launch: [`forward_shape`], a warp eight pixels, blocks of 256.
+/// * Reads: `inputs`; `weights`, `bias` of each.
+/// * Writes: `result` `[pixels, 4]` of each, after a ReLU where `option` is 1.
+/// * Shared: none.
+/// * Cost: 2 × pixels × 8 × inputs operations, 32 shuffles for four pixels.
+/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::forward`.
+/// * Source: OpenSpiel's residual network (Paul and Xu, section II.C); the form is ours.
+///
+/// # Safety
+/// The layers describe valid memory, and have the same inputs.
+#[kernel(
+    shape = forward_shape(value.pixels()).overlapping(),
+    max_threads = BLOCK,
+    require = value.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
+        && value.pixels() == policy.pixels() && !value.weights.is_null() && !policy.weights.is_null() && value.output_gradient.is_null() && policy.output_gradient.is_null()
+)]
+pub unsafe fn azero_train_forward_heads(value: Product, policy: Product) {
+    follow();
+    // SAFETY: the kernel's promise.
+    unsafe { forward([&value, &policy]) };
+}
+
+/// Outputs of layers of the same inputs.
+///
+/// # Safety
+/// The layers describe valid memory. All threads of the grid are here.
+#[inline(always)]
+#[track_caller]
+unsafe fn forward<const N: usize>(layers: [&Product; N]) {
+    let (layer, lane) = (layers[0], thread::lane());
+    let pixels = layer.pixels();
     let mut first = (thread::block_idx_x() * WARPS + thread::warp_index()) * PIXELS;
     let last = first + PIXELS;
-    let floor = if layer.option != 0 { 0.0 } else { f32::NEG_INFINITY };
     let output = lane / 2 % OUTPUTS;
     // All lanes of a warp go through it together: they add up their sums.
     while first < last && first < pixels {
         let own = four_pixels(first, pixels);
-        let mut sums = [0.0; 16];
+        let mut sums = [[0.0; 16]; N];
         let mut channel = lane * 4;
         while channel < layer.n_inputs {
             // SAFETY: pixels and channels exist.
             unsafe {
                 let inputs = own.map(|pixel| load_quad(layer.inputs, layer.input_at(pixel, channel)));
-                let weights = layer.narrow_weights(channel);
-                unroll!(I in [0, 1, 2, 3] {
-                    for c in 0..4 {
-                        for o in 0..4 {
-                            sums[4 * I + o] = fma(inputs[I][c], weights[c][o], sums[4 * I + o]);
+                for n in 0..N {
+                    let weights = layers[n].narrow_weights(channel);
+                    unroll!(I in [0, 1, 2, 3] {
+                        for c in 0..4 {
+                            for o in 0..4 {
+                                sums[n][4 * I + o] = fma(inputs[I][c], weights[c][o], sums[n][4 * I + o]);
+                            }
                         }
-                    }
-                });
+                    });
+                }
             }
             channel += CHANNELS;
         }
-        let sum = sums_of_lanes(sums);
         let pixel = first + lane / 8;
-        if lane % 2 == 0 && pixel < pixels {
-            // SAFETY: the output is this lane's.
-            unsafe {
-                let sum = sum + *layer.bias.add(output as usize);
-                // Not `max`: a NaN must stay one, so that it is found in the loss.
-                let value = if sum <= floor { 0.0 } else { sum };
-                store(layer.result, (pixel * OUTPUTS + output) as usize, value);
+        for n in 0..N {
+            let sum = sums_of_lanes(sums[n]);
+            if lane % 2 == 0 && pixel < pixels {
+                let floor = if layers[n].option != 0 { 0.0 } else { f32::NEG_INFINITY };
+                // SAFETY: the output is this lane's.
+                unsafe {
+                    let sum = sum + *layers[n].bias.add(output as usize);
+                    // Not `max`: a NaN must stay one, so that it is found in the loss.
+                    let value = if sum <= floor { 0.0 } else { sum };
+                    store(layers[n].result, (pixel * OUTPUTS + output) as usize, value);
+                }
             }
         }
         first += AT_A_TIME;
@@ -176,10 +221,46 @@ pub unsafe fn azero_train_forward_narrow(layer: Product) {
 #[kernel(
     shape = backward_shape(layer.pixels(), layer.n_inputs).overlapping(),
     max_threads = BLOCK,
-    require = layer.side == 1 && layer.n_outputs == OUTPUTS && layer.inputs.is_null() && !layer.weights.is_null()
+    require = layer.side == 1 && layer.n_outputs == OUTPUTS && layer.inputs.is_null() && !layer.weights.is_null() && !layer.result.is_null()
 )]
 pub unsafe fn azero_train_backward_narrow(layer: Product) {
     follow();
+    // SAFETY: the kernel's promise.
+    unsafe { backward([&layer]) };
+}
+
+/// Gradient of the inputs that two layers with four outputs each have in common.
+///
+/// * Launch: [`backward_shape`], a warp eight pixels × 128 channels, blocks of 256.
+/// * Reads: `output_gradient`, `weights` of each; `result` of the first where its `option` is 1.
+/// * Writes: `result` of the first, `[pixels, n_inputs]`: replaced, or added to where `option` is 1.
+/// * Shared: none.
+/// * Cost: 2 × pixels × inputs × 8 operations.
+/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::input_gradient`.
+/// * Source: the chain rule for these layers; the form is ours.
+///
+/// # Safety
+/// The layers describe valid memory.
+#[kernel(
+    shape = backward_shape(value.pixels(), value.n_inputs).overlapping(),
+    max_threads = BLOCK,
+    require = value.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
+        && value.pixels() == policy.pixels() && value.inputs.is_null() && policy.inputs.is_null() && !value.result.is_null()
+)]
+pub unsafe fn azero_train_backward_heads(value: Product, policy: Product) {
+    follow();
+    // SAFETY: the kernel's promise.
+    unsafe { backward([&value, &policy]) };
+}
+
+/// Gradient of the inputs of layers: the sum, in the result of the first.
+///
+/// # Safety
+/// The layers describe valid memory.
+#[inline(always)]
+#[track_caller]
+unsafe fn backward<const N: usize>(layers: [&Product; N]) {
+    let layer = layers[0];
     let pixels = layer.pixels();
     let channel = thread::block_idx_y() * CHANNELS + thread::lane() * 4;
     if channel >= layer.n_inputs {
@@ -189,19 +270,22 @@ pub unsafe fn azero_train_backward_narrow(layer: Product) {
     let last = first + PIXELS;
     // SAFETY: pixels and channels exist; the quads of the result are this thread's.
     unsafe {
-        let weights = layer.narrow_weights(channel);
+        let weights = layers.map(|layer| layer.narrow_weights(channel));
         while first < last && first < pixels {
             let own = four_pixels(first, pixels);
-            let gradients = own.map(|pixel| load_quad(layer.output_gradient, (pixel * OUTPUTS) as usize));
+            let gradients =
+                layers.map(|layer| own.map(|pixel| load_quad(layer.output_gradient, (pixel * OUTPUTS) as usize)));
             let mut before = [[0.0; 4]; AT_A_TIME as usize];
             if layer.option != 0 {
                 before = own.map(|pixel| load_quad(layer.result, layer.input_at(pixel, channel)));
             }
             unroll!(I in [0, 1, 2, 3] {
                 let mut sums = [0.0; 4];
-                for o in 0..4 {
-                    for c in 0..4 {
-                        sums[c] = fma(gradients[I][o], weights[c][o], sums[c]);
+                for n in 0..N {
+                    for o in 0..4 {
+                        for c in 0..4 {
+                            sums[c] = fma(gradients[n][I][o], weights[n][c][o], sums[c]);
+                        }
                     }
                 }
                 if first + (I as u32) < pixels {
@@ -234,6 +318,45 @@ pub unsafe fn azero_train_backward_narrow(layer: Product) {
 pub unsafe fn azero_train_gradient_narrow(layer: Product) {
     follow();
     let (of_threads, of_warps) = (shared_array![Vec4; 4 * BLOCK as usize], shared_array![Vec4; WARPS as usize]);
+    // SAFETY: the kernel's promise.
+    unsafe { gradient([&layer], [of_threads], of_warps) };
+}
+
+/// Gradient of the weights of two layers with four outputs each, of the same inputs, in parts; without biases.
+///
+/// * Launch: [`gradient_shape`], a block for each `part` pixels and 128 channels, 256 threads.
+/// * Reads: `inputs`; `output_gradient` of each.
+/// * Writes: `result` of each, a part each: `[n_inputs, 4]`.
+/// * Shared: 32,896 bytes: 16 sums of each thread for each layer, and four of each warp.
+/// * Cost: 2 × inputs × 8 × pixels operations.
+/// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::weight_gradient`.
+/// * Source: the chain rule for these layers; the form is ours.
+///
+/// # Safety
+/// The layers describe valid memory, and have the same inputs.
+#[kernel(
+    shape = gradient_shape(value.n_parts(), value.n_inputs).overlapping(),
+    max_threads = BLOCK,
+    require = value.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
+        && value.pixels() == policy.pixels() && value.part == policy.part && value.option == 0 && policy.option == 0
+        && value.weights.is_null() && policy.weights.is_null()
+)]
+pub unsafe fn azero_train_gradient_heads(value: Product, policy: Product) {
+    follow();
+    let of_threads = [shared_array![Vec4; 4 * BLOCK as usize], shared_array![Vec4; 4 * BLOCK as usize]];
+    let of_warps = shared_array![Vec4; WARPS as usize];
+    // SAFETY: the kernel's promise.
+    unsafe { gradient([&value, &policy], of_threads, of_warps) };
+}
+
+/// Gradient of the weights of layers of the same inputs, and of the first one's bias where it is asked for. `of_threads` have four elements a thread, `of_warps` one a warp.
+///
+/// # Safety
+/// The layers describe valid memory. All threads of the grid are here.
+#[inline(always)]
+#[track_caller]
+unsafe fn gradient<const N: usize>(layers: [&Product; N], of_threads: [Shared<Vec4>; N], of_warps: Shared<Vec4>) {
+    let layer = layers[0];
     let (me, warp_index, lane) = (thread::thread_idx_x(), thread::warp_index(), thread::lane());
     let block_channel = thread::block_idx_y() * CHANNELS;
     let own_channel = block_channel + lane * 4;
@@ -242,30 +365,36 @@ pub unsafe fn azero_train_gradient_narrow(layer: Product) {
     let (part, pixels) = (thread::block_idx_x(), layer.pixels());
     let from = part * layer.part;
     let to = if pixels - from < layer.part { pixels } else { from + layer.part };
-    let (mut sums, mut bias) = ([[0.0; 4]; 4], [0.0; 4]);
+    let (mut sums, mut bias) = ([[[0.0; 4]; 4]; N], [0.0; 4]);
     let mut first = from + warp_index * AT_A_TIME;
     // SAFETY: pixels and channels exist; the arrays have an element for each of the threads four times, and for each warp; the quads of the part are this thread's.
     unsafe {
         while first < to {
             let own = four_pixels(first, to);
             let inputs = own.map(|pixel| load_quad(layer.inputs, layer.input_at(pixel, channel)));
-            let gradients = own.map(|pixel| load_quad(layer.output_gradient, (pixel * OUTPUTS) as usize));
-            unroll!(I in [0, 1, 2, 3] {
-                let is_there = first + (I as u32) < to;
-                let gradient = if is_there { gradients[I] } else { [0.0; 4] };
-                let input = if is_there { inputs[I] } else { [0.0; 4] };
-                for c in 0..4 {
-                    for o in 0..4 {
-                        sums[c][o] = fma(input[c], gradient[o], sums[c][o]);
+            for n in 0..N {
+                let gradients = own.map(|pixel| load_quad(layers[n].output_gradient, (pixel * OUTPUTS) as usize));
+                unroll!(I in [0, 1, 2, 3] {
+                    let is_there = first + (I as u32) < to;
+                    let gradient = if is_there { gradients[I] } else { [0.0; 4] };
+                    let input = if is_there { inputs[I] } else { [0.0; 4] };
+                    for c in 0..4 {
+                        for o in 0..4 {
+                            sums[n][c][o] = fma(input[c], gradient[o], sums[n][c][o]);
+                        }
                     }
-                }
-                bias = add(bias, gradient);
-            });
+                    if n == 0 {
+                        bias = add(bias, gradient);
+                    }
+                });
+            }
             first += WARPS * AT_A_TIME;
         }
-        unroll!(C in [0, 1, 2, 3] {
-            of_threads.set_unchecked(C as u32 * BLOCK + me, Vec4(sums[C].map(f32::to_bits)));
-        });
+        for n in 0..N {
+            unroll!(C in [0, 1, 2, 3] {
+                of_threads[n].set_unchecked(C as u32 * BLOCK + me, Vec4(sums[n][C].map(f32::to_bits)));
+            });
+        }
         if lane == 0 {
             of_warps.set_unchecked(warp_index, Vec4(bias.map(f32::to_bits)));
         }
@@ -276,12 +405,14 @@ pub unsafe fn azero_train_gradient_narrow(layer: Product) {
         let (row, of_lane) = (me / thread::WARP, me % thread::WARP);
         let channel = block_channel + of_lane * 4 + row;
         if row < 4 && channel < layer.n_inputs {
-            let mut sum = [0.0; 4];
-            for warp in 0..WARPS {
-                let at = row * BLOCK + warp * thread::WARP + of_lane;
-                sum = add(sum, of_threads.get_unchecked(at).0.map(f32::from_bits));
+            for n in 0..N {
+                let mut sum = [0.0; 4];
+                for warp in 0..WARPS {
+                    let at = row * BLOCK + warp * thread::WARP + of_lane;
+                    sum = add(sum, of_threads[n].get_unchecked(at).0.map(f32::from_bits));
+                }
+                store_quad(layers[n].result, base + (channel * OUTPUTS) as usize, sum);
             }
-            store_quad(layer.result, base + (channel * OUTPUTS) as usize, sum);
         }
         if layer.option != 0 && block_channel == 0 && me == BLOCK - 1 {
             let mut sum = [0.0; 4];

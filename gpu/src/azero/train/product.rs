@@ -74,6 +74,7 @@ const SMALL_WORDS: usize = 4 * 2 * 16 * (32 + 4);
 #[require(n_inputs >= 4 && n_inputs.is_multiple_of(4) && n_outputs >= 4 && n_outputs.is_multiple_of(4))]
 #[require(option <= 1 && (part >= 1 || !weights.is_none()))]
 #[require(output_gradient.is_none() != (inputs.is_none() || weights.is_none() || bias.is_none()))]
+#[require(!result.is_none() || inputs.is_none())]
 pub struct Product {
     /// Inputs of the layer, `[pixels, n_inputs]`; null for backward.
     #[len(n_positions * rows * columns * n_inputs)]
@@ -91,10 +92,11 @@ pub struct Product {
     #[len(n_outputs)]
     #[nullable]
     pub bias: *const f32,
-    /// What the kernel writes. Gradient: parts, `[n_parts, side² · n_inputs + 4 · with_bias, n_outputs]`.
+    /// What the kernel writes; null for the second of two layers whose gradients of inputs are added up. Gradient: parts, `[n_parts, side² · n_inputs + 4 · with_bias, n_outputs]`.
     #[len((if weights.is_none() { (n_positions * rows * columns).div_ceil(part) } else { n_positions * rows * columns })
         * (if weights.is_none() { side * side * n_inputs + 4 * option } else { 1 })
         * (if inputs.is_none() { n_inputs } else { n_outputs }))]
+    #[nullable]
     pub result: *mut f32,
     /// Positions.
     pub n_positions: u32,
@@ -547,7 +549,12 @@ macro_rules! kernels {
         ///
         /// # Safety
         /// `layer` describes valid memory; channels are multiples of 4.
-        #[kernel(shape = $tiles.shape(layer.pixels(), layer.n_inputs, 1).overlapping(), max_threads = $threads, min_blocks = $blocks)]
+        #[kernel(
+            shape = $tiles.shape(layer.pixels(), layer.n_inputs, 1).overlapping(),
+            max_threads = $threads,
+            min_blocks = $blocks,
+            require = !layer.result.is_null()
+        )]
         pub unsafe fn $backward(layer: Product) {
             follow();
             let depth = layer.side * layer.side * layer.n_outputs;

@@ -74,20 +74,22 @@ struct Activations {
     by_logits: Buffer<f32>,
     by_value: Buffer<f32>,
     by_hidden: Buffer<f32>,
-    /// By what is before a norm, without those of `short`.
-    by_before: Buffer<f32>,
-    /// By outputs of blocks, numbered as [`HEAD`], [`OUTPUT`], [`MIDDLE`].
-    by: [Buffer<f32>; 3],
+    /// By what is before a norm, without those of `short`: of the policy's head, and of another block.
+    by_before: [Buffer<f32>; 2],
+    /// By outputs of blocks, numbered as [`VALUE`], [`OUTPUT`], [`MIDDLE`], [`POLICY`].
+    by: [Buffer<f32>; 4],
     /// Where the plan is short, those of the last two by which no head is.
     by_short: [Buffer<u16>; 2],
 }
 
-/// Gradient by a head's planes.
-const HEAD: usize = 0;
+/// Gradient by the planes of the value's head.
+const VALUE: usize = 0;
 /// Gradient by the output of a block of the torso.
 const OUTPUT: usize = 1;
 /// Gradient by what is between the two convolutions of a block of the torso.
 const MIDDLE: usize = 2;
+/// Gradient by the planes of the policy's head.
+const POLICY: usize = 3;
 
 /// Everything a training has on the device.
 pub(super) struct Arrays {
@@ -138,12 +140,12 @@ impl Arrays {
             true => (0, (plan.last() as u64 + 3) * u64::from(short_line(width))),
             false => (line(width), 0),
         };
-        let head = line(value_filters.max(policy_filters));
         let (single, short) = match plan.operands.is_some() {
-            true => (head, Short::bytes(plan)),
+            true => (line(value_filters), Short::bytes(plan)),
             false => (line(planes) + u64::from(most), 0),
         };
-        let board = single + blocks + head + line(width) + middle;
+        let heads = line(value_filters) + 2 * line(policy_filters);
+        let board = single + blocks + heads + line(width) + middle;
         let vectors = 2 * (line(value_hidden) + line(1) + line(actions));
         let norm_parts = norm_parts(plan) as u64;
         let passed: usize = plan.norms.iter().map(|norm| norm::passed_words(plan.pixels(), norm.channels)).sum();
@@ -171,8 +173,8 @@ impl Arrays {
         let (middle, halves) = if plan.is_short() { (0, pixels) } else { (pixels, 0) };
         let short = || stream.alloc(halves * short_line(plan.shape.width) as usize);
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
-        let head = plan.shape.value_filters.max(plan.shape.policy_filters);
-        let (observations, by_before) = if plan.operands.is_some() { (0, head) } else { (plan.shape.planes, most) };
+        let NetworkShape { planes, value_filters, policy_filters, .. } = plan.shape;
+        let (observations, by_before) = if plan.operands.is_some() { (0, value_filters) } else { (planes, most) };
         let activations = Activations {
             observations: lines(pixels, observations)?,
             before,
@@ -184,8 +186,13 @@ impl Arrays {
             by_logits: lines(batch, plan.shape.actions)?,
             by_value: lines(batch, 1)?,
             by_hidden: lines(batch, plan.shape.value_hidden)?,
-            by_before: lines(pixels, by_before)?,
-            by: [lines(pixels, head)?, lines(pixels, plan.shape.width)?, lines(middle, plan.shape.width)?],
+            by_before: [lines(pixels, policy_filters)?, lines(pixels, by_before)?],
+            by: [
+                lines(pixels, value_filters)?,
+                lines(pixels, plan.shape.width)?,
+                lines(middle, plan.shape.width)?,
+                lines(pixels, policy_filters)?,
+            ],
             by_short: [short()?, short()?],
         };
         let n_values = plan.n_values as usize;
@@ -332,6 +339,13 @@ impl Kernels {
         let last = arrays.plan.last();
         for block in 0..n_blocks {
             let plan = arrays.plan.products[block];
+            if block > last && arrays.plan.has_narrow_heads() {
+                if block == last + 1 {
+                    self.heads(stream, arrays, n)?;
+                }
+                self.norm(stream, arrays, block, n, None, training)?;
+                continue;
+            }
             let Activations { observations, before, before_short, after, .. } = &mut arrays.activations;
             match (&self.tiles, &arrays.short) {
                 (Some(tiles), Some(short)) if plan.tile_columns.is_some() => {
@@ -377,6 +391,48 @@ impl Kernels {
         unsafe { stream.run_unchecked(&self.set.azero_train_loss, (loss,)) }
     }
 
+    /// The convolutions of both heads at once.
+    fn heads(&self, stream: &Stream, arrays: &mut Arrays, n: u32) -> Result<()> {
+        let last = arrays.plan.last();
+        let [value, policy] = [last + 1, last + 2].map(|block| self.layer(stream, arrays.plan.products[block], n));
+        let Activations { before, after, .. } = &mut arrays.activations;
+        let (of_value, of_policy) = before.split_at_mut(last + 2);
+        let inputs = &after[last];
+        let arguments = (
+            value.of_outputs(&arrays.parameters, inputs, &mut of_value[last + 1], false),
+            policy.of_outputs(&arrays.parameters, inputs, &mut of_policy[0], false),
+        );
+        // SAFETY: as in `outputs`; both read the torso's output.
+        unsafe { stream.run_unchecked(&self.set.azero_train_forward_heads, arguments) }
+    }
+
+    /// The way back through both heads' convolutions at once, down to the torso's output.
+    fn heads_back(&self, stream: &Stream, arrays: &mut Arrays, n: u32) -> Result<()> {
+        let last = arrays.plan.last();
+        for (block, output) in [(last + 1, VALUE), (last + 2, POLICY)] {
+            self.norm_back(stream, arrays, &Back { block, n, output, inputs: None, keep: false })?;
+        }
+        let [value, policy] = [last + 1, last + 2].map(|block| self.layer(stream, arrays.plan.products[block], n));
+        let Arrays { parameters, gradients, parts, activations, .. } = arrays;
+        let Activations { after, by_before: [by_policy, by_value], by, .. } = activations;
+        let n_values = value.plan.parts_values();
+        let (of_value, of_policy) = parts.view_mut().split_at(n_values);
+        let arguments = (
+            value.of_gradient(&after[last], by_value, of_value),
+            policy.of_gradient(&after[last], by_policy, of_policy),
+        );
+        // SAFETY: as in `outputs`; the parts begin at multiples of 4, one behind the other.
+        unsafe { stream.run_unchecked(&self.set.azero_train_gradient_heads, arguments)? };
+        value.sum_parts(parts.view(), gradients)?;
+        policy.sum_parts(parts.view().split_at(n_values).1, gradients)?;
+        let arguments = (
+            value.of_inputs(parameters, by_value, by[OUTPUT].view_mut(), false),
+            policy.of_inputs(parameters, by_policy, InOut::none(), false),
+        );
+        // SAFETY: as in `outputs`; the second layer has no result of its own.
+        unsafe { stream.run_unchecked(&self.set.azero_train_backward_heads, arguments) }
+    }
+
     /// The filters in numbers of 16 bits, where convolutions read such, and before them the scales.
     fn filters(&self, stream: &Stream, arrays: &mut Arrays, training: bool) -> Result<()> {
         let Some(Short { filters, turned, operands, convs, scales, .. }) = &mut arrays.short else { return Ok(()) };
@@ -401,8 +457,8 @@ impl Kernels {
         let last = arrays.plan.last();
         let [value_1, value_2, policy] = linear(&arrays.plan);
         let Arrays { parameters, gradients, parts, activations, .. } = &mut *arrays;
-        let Activations { after, hidden, by_value, by_hidden, by, .. } = activations;
-        // The value head, down to the torso's output.
+        let Activations { after, hidden, by_value, by_hidden, by_logits, by, .. } = activations;
+        // Both heads, down to the torso's output.
         self.layer(stream, value_2, n).weights(parts, gradients, hidden, by_value)?;
         self.layer(stream, value_2, n).inputs(parameters, by_value, by_hidden, false)?;
         let n_hidden = n * value_2.n_inputs;
@@ -410,16 +466,18 @@ impl Kernels {
         // SAFETY: both are whole arrays, which begin at a multiple of 16 bytes.
         unsafe { stream.run_unchecked(&self.set.azero_train_gate, arguments)? };
         self.layer(stream, value_1, n).weights(parts, gradients, &after[last + 1], by_hidden)?;
-        self.layer(stream, value_1, n).inputs(parameters, by_hidden, &mut by[HEAD], false)?;
-        let back = Back { block: last + 1, n, output: HEAD, inputs: Some((OUTPUT, false)), keep: false };
-        self.block(stream, arrays, back, few)?;
-        // The policy head adds to it.
-        let Arrays { parameters, gradients, parts, activations, .. } = &mut *arrays;
-        let Activations { after, by_logits, by, .. } = activations;
+        self.layer(stream, value_1, n).inputs(parameters, by_hidden, &mut by[VALUE], false)?;
         self.layer(stream, policy, n).weights(parts, gradients, &after[last + 2], by_logits)?;
-        self.layer(stream, policy, n).inputs(parameters, by_logits, &mut by[HEAD], false)?;
-        let back = Back { block: last + 2, n, output: HEAD, inputs: Some((OUTPUT, true)), keep: false };
-        self.block(stream, arrays, back, few)?;
+        self.layer(stream, policy, n).inputs(parameters, by_logits, &mut by[POLICY], false)?;
+        if arrays.plan.has_narrow_heads() {
+            self.heads_back(stream, arrays, n)?;
+        } else {
+            let back = Back { block: last + 1, n, output: VALUE, inputs: Some((OUTPUT, false)), keep: false };
+            self.block(stream, arrays, back, few)?;
+            // The policy head adds to it.
+            let back = Back { block: last + 2, n, output: POLICY, inputs: Some((OUTPUT, true)), keep: false };
+            self.block(stream, arrays, back, few)?;
+        }
         // The torso: what passes the last ReLU of a block is also the residual's, to which the first convolution adds.
         for second in (1..=last / 2).rev().map(|number| 2 * number) {
             let back = Back { block: second, n, output: OUTPUT, inputs: Some((MIDDLE, false)), keep: true };
@@ -465,9 +523,9 @@ impl Kernels {
         }
     }
 
-    /// From the gradient of a block's output to those of its parameters and inputs. `few`: for part of a batch, the gradients of filters.
-    fn block(&self, stream: &Stream, arrays: &mut Arrays, back: Back, few: Option<&FilterGradients>) -> Result<()> {
-        let Back { block, n, output, inputs, keep } = back;
+    /// From the gradient of a block's output to that of what is before its norm, and of the norm's parameters.
+    fn norm_back(&self, stream: &Stream, arrays: &mut Arrays, back: &Back) -> Result<()> {
+        let &Back { block, n, output, keep, .. } = back;
         let norm = NormOf { block, n, residual: None, momentum: arrays.momentum, output_gradient: Some(output), keep };
         let in_octets = arrays.plan.norm_in_octets(block);
         // SAFETY: as in `norm`; the gradient of the output is there.
@@ -478,10 +536,16 @@ impl Kernels {
             }
             stream.run_unchecked(&self.set.azero_train_norm_back_finish, (norm.args(arrays),))?;
             match in_octets {
-                true => stream.run_unchecked(&self.set.azero_train_norm_back_apply_short, (norm.args(arrays),))?,
-                false => stream.run_unchecked(&self.set.azero_train_norm_back_apply, (norm.args(arrays),))?,
+                true => stream.run_unchecked(&self.set.azero_train_norm_back_apply_short, (norm.args(arrays),)),
+                false => stream.run_unchecked(&self.set.azero_train_norm_back_apply, (norm.args(arrays),)),
             }
         }
+    }
+
+    /// From the gradient of a block's output to those of its parameters and inputs. `few`: for part of a batch, the gradients of filters.
+    fn block(&self, stream: &Stream, arrays: &mut Arrays, back: Back, few: Option<&FilterGradients>) -> Result<()> {
+        self.norm_back(stream, arrays, &back)?;
+        let Back { block, n, inputs, .. } = back;
         let last = arrays.plan.last();
         let Arrays { plan, parameters, gradients, parts, activations, short, .. } = arrays;
         if let (Some(tiles), Some(short), Some(columns)) = (&self.tiles, &*short, plan.products[block].tile_columns) {
@@ -495,6 +559,7 @@ impl Kernels {
             return tile_inputs(stream, tiles, (plan, short), &back, activations);
         }
         let (plan, Activations { observations, after, by_before, by, .. }) = (plan.products[block], activations);
+        let by_before = &by_before[usize::from(block < last + 2)];
         let of = match block {
             0 => &*observations,
             _ => &after[(block - 1).min(last)],
@@ -516,7 +581,7 @@ fn tile_inputs(
     activations: &mut Activations,
 ) -> Result<()> {
     let Some((result, add)) = back.inputs else { return Ok(()) };
-    let ([_, output, middle], [output_short, middle_short]) = (&mut activations.by, &mut activations.by_short);
+    let ([_, output, middle, _], [output_short, middle_short]) = (&mut activations.by, &mut activations.by_short);
     let run = |beside: Beside<'_>| tiles.inputs(stream, on, back.block, back.n, beside);
     let (pair, pair_short) = match result {
         OUTPUT => ([output, middle], [output_short, middle_short]),
@@ -553,6 +618,24 @@ struct Layer<'a> {
 }
 
 impl Layer<'_> {
+    /// What makes its outputs.
+    fn of_outputs<'a>(
+        &self,
+        parameters: &'a Buffer<f32>,
+        inputs: &'a Buffer<f32>,
+        result: &'a mut Buffer<f32>,
+        relu: bool,
+    ) -> ProductArgs<'a> {
+        ProductArgs {
+            inputs: inputs.view(),
+            weights: from(parameters, self.plan.weights),
+            bias: from(parameters, self.plan.bias),
+            result: result.view_mut(),
+            option: u32::from(relu),
+            ..empty(self.plan, self.n)
+        }
+    }
+
     /// Its outputs.
     fn outputs(
         &self,
@@ -561,15 +644,8 @@ impl Layer<'_> {
         result: &mut Buffer<f32>,
         relu: bool,
     ) -> Result<()> {
-        let &Self { set, stream, plan, n } = self;
-        let product = ProductArgs {
-            inputs: inputs.view(),
-            weights: from(parameters, plan.weights),
-            bias: from(parameters, plan.bias),
-            result: result.view_mut(),
-            option: u32::from(relu),
-            ..empty(plan, n)
-        };
+        let &Self { set, stream, plan, .. } = self;
+        let product = self.of_outputs(parameters, inputs, result, relu);
         // SAFETY: the plan's arrays begin at multiples of 4.
         unsafe {
             match plan.forward {
@@ -577,6 +653,23 @@ impl Layer<'_> {
                 LARGE => stream.run_unchecked(&set.azero_train_forward_large, (product,)),
                 _ => stream.run_unchecked(&set.azero_train_forward_small, (product,)),
             }
+        }
+    }
+
+    /// What makes the gradient of its inputs, put or added to `result`.
+    fn of_inputs<'a>(
+        &self,
+        parameters: &'a Buffer<f32>,
+        by_outputs: &'a Buffer<f32>,
+        result: InOut<'a, f32>,
+        add: bool,
+    ) -> ProductArgs<'a> {
+        ProductArgs {
+            weights: from(parameters, self.plan.weights),
+            output_gradient: by_outputs.view(),
+            result,
+            option: u32::from(add),
+            ..empty(self.plan, self.n)
         }
     }
 
@@ -588,14 +681,8 @@ impl Layer<'_> {
         result: &mut Buffer<f32>,
         add: bool,
     ) -> Result<()> {
-        let &Self { set, stream, plan, n } = self;
-        let product = ProductArgs {
-            weights: from(parameters, plan.weights),
-            output_gradient: by_outputs.view(),
-            result: result.view_mut(),
-            option: u32::from(add),
-            ..empty(plan, n)
-        };
+        let &Self { set, stream, plan, .. } = self;
+        let product = self.of_inputs(parameters, by_outputs, result.view_mut(), add);
         // SAFETY: as in `outputs`.
         unsafe {
             match plan.backward {
@@ -603,6 +690,23 @@ impl Layer<'_> {
                 LARGE => stream.run_unchecked(&set.azero_train_backward_large, (product,)),
                 _ => stream.run_unchecked(&set.azero_train_backward_small, (product,)),
             }
+        }
+    }
+
+    /// What makes the parts of the gradient of its weights and, for a linear one, of its bias.
+    fn of_gradient<'a>(
+        &self,
+        inputs: &'a Buffer<f32>,
+        by_outputs: &'a Buffer<f32>,
+        parts: InOut<'a, f32>,
+    ) -> ProductArgs<'a> {
+        ProductArgs {
+            inputs: inputs.view(),
+            output_gradient: by_outputs.view(),
+            result: parts,
+            option: u32::from(self.plan.with_bias),
+            part: self.plan.part,
+            ..empty(self.plan, self.n)
         }
     }
 
@@ -614,16 +718,8 @@ impl Layer<'_> {
         inputs: &Buffer<f32>,
         by_outputs: &Buffer<f32>,
     ) -> Result<()> {
-        let &Self { set, stream, plan, n } = self;
-        let product = ProductArgs {
-            inputs: inputs.view(),
-            output_gradient: by_outputs.view(),
-            result: parts.view_mut(),
-            option: u32::from(plan.with_bias),
-            part: plan.part,
-            ..empty(plan, n)
-        };
-        let n_parts = (n * plan.lines).div_ceil(plan.part);
+        let &Self { set, stream, plan, .. } = self;
+        let product = self.of_gradient(inputs, by_outputs, parts.view_mut());
         // SAFETY: as in `outputs`.
         unsafe {
             match plan.gradient {
@@ -632,12 +728,19 @@ impl Layer<'_> {
                 _ => stream.run_unchecked(&set.azero_train_gradient_small, (product,))?,
             }
         }
+        self.sum_parts(parts.view(), gradients)
+    }
+
+    /// Adds up the parts.
+    fn sum_parts(&self, parts: In<'_, f32>, gradients: &mut Buffer<f32>) -> Result<()> {
+        let &Self { set, stream, plan, n } = self;
+        let n_parts = (n * plan.lines).div_ceil(plan.part);
         let n_bias = if plan.with_bias { plan.n_outputs } else { 0 };
         // Weights of all products come before biases.
         let (weights, bias) = gradients.view_mut().split_at(plan.bias as usize);
         let (_, weights) = weights.split_at(plan.weights as usize);
-        let arguments = (&*parts, weights, bias, n_parts, plan.part_values(), plan.n_weights(), n_bias);
-        // SAFETY: the parts were made above; weights and bias are those of the plan, which begin at multiples of 4.
+        let arguments = (parts, weights, bias, n_parts, plan.part_values(), plan.n_weights(), n_bias);
+        // SAFETY: the parts were made before; weights and bias are those of the plan, which begin at multiples of 4.
         unsafe { stream.run_unchecked(&set.azero_train_sum_parts, arguments) }
     }
 }
@@ -751,7 +854,10 @@ impl NormOf {
                 Some(number) if is_short => by_short[number - OUTPUT].view_mut(),
                 _ => InOut::none(),
             },
-            input_gradient: if in_tiles { InOut::none() } else { by_before.view_mut() },
+            input_gradient: match in_tiles {
+                true => InOut::none(),
+                false => by_before[usize::from(self.block < last + 2)].view_mut(),
+            },
             weight_gradient,
             bias_gradient,
             output_short,

@@ -120,7 +120,7 @@ impl ProductPlan {
     }
 
     /// Values of all parts of the gradient.
-    fn parts_values(&self) -> usize {
+    pub fn parts_values(&self) -> usize {
         let part = match self.tile_columns {
             Some(columns) => self.n_outputs as usize * (self.side * self.side * columns) as usize,
             None => self.part_values() as usize,
@@ -245,7 +245,9 @@ impl Plan {
         if offset > most {
             return Err(Error::shape("parameters of the network", format!("at most {most}"), offset));
         }
-        let n_part_values = products.iter().map(ProductPlan::parts_values).max().unwrap_or(0);
+        // Those of both heads' convolutions may be there at a time.
+        let of_heads = products[n_convs - 2..n_convs].iter().map(ProductPlan::parts_values).sum();
+        let n_part_values = products.iter().map(ProductPlan::parts_values).fold(of_heads, usize::max);
         let (n_values, n_decayed) = (offset as u32, n_decayed as u32);
         Ok(Self { shape, batch, operands, products, norms, n_values, n_decayed, n_running: running, n_part_values })
     }
@@ -263,6 +265,11 @@ impl Plan {
     /// The last block before those of the heads.
     pub fn last(&self) -> usize {
         self.n_blocks() - 3
+    }
+
+    /// Whether both heads' convolutions have one quad of outputs: then they are one launch.
+    pub fn has_narrow_heads(&self) -> bool {
+        self.products[self.last() + 1..self.n_blocks()].iter().all(ProductPlan::is_narrow)
     }
 
     /// The block whose output is added to a block's: that of every second convolution of the torso has the input of the first.
