@@ -1,4 +1,4 @@
-//! Products of matrices on the device: `C = epilogue(A B)`, with operands of bfloat16, half precision, TF32 or single precision, and sums of single precision.
+//! Products of matrices on the device: `C = epilogue(A B)`, with operands of 8 bits, bfloat16, half precision, TF32 or single precision, and sums of single precision.
 //!
 //! The layers of a network are such products, and tensor cores do them at hundreds of TFLOP/s. A [`Product`] has fixed sizes and is run on buffers of a stream as often as one likes, alone or in a graph; bias, residual and rectifier
 //! cost no pass of their own.
@@ -30,8 +30,8 @@
 //! | [`FilterGradient`], [`FilterGradientBuilder`] | the gradient of its filters |
 //! | [`Operands`] | A and B as the kernels read them, made once for many runs |
 //! | [`Epilogue`] | what becomes of the sums |
-//! | [`Operand`] | the number formats of A and B: [`struct@bf16`], [`struct@f16`], `f32`, read as TF32 where nothing else is said |
-//! | [`Output`] | those of C: `f32`, or the operands' own format |
+//! | [`Operand`] | the number formats of A and B: [`struct@bf16`], [`struct@f16`], [`F8E4M3`], `f32`, read as TF32 where nothing else is said |
+//! | [`Output`] | those of C: `f32`, or the operands' own format, bfloat16 for numbers of 8 bits |
 //! | [`Engine`] | which kernels multiply |
 //! | [`Tile`] | how many rows and columns of C a block computes at a time |
 //!
@@ -55,7 +55,7 @@
 //! ```
 //!
 //! A [`Convolution`] is a product with a row for each pixel, a column for each output and all taps and channels as its depth. The copy engine brings the pixels that a tap meets, with zeros for those outside of their image, straight into the
-//! multiprocessors: images may have any size, and nothing is gathered or padded in memory. A tile's rows are pixels that follow each other across rows and images, so that none are wasted. Channels are taken 64 at a time (32 in TF32):
+//! multiprocessors: images may have any size, and nothing is gathered or padded in memory. A tile's rows are pixels that follow each other across rows and images, so that none are wasted. Channels are taken 64 at a time (32 in TF32, 128 of 8 bits):
 //! multiples of that are fastest. The gradient of the inputs is the convolution of the outputs' gradient with the filters turned by half a circle, `[channels][side][side][outputs]`; a [`FilterGradient`] is
 //! that of the filters.
 //!
@@ -69,6 +69,8 @@
 //! Products are exact. A tensor core adds up a few of them at a time without rounding, and cuts off what single precision cannot hold; so a value of C is off by at most `k · 2⁻²²` of the sum of the
 //! products' sizes. TF32 first drops the last 13 bits of the operands: 2⁻¹⁰ of each number.
 //!
+//! Of [`F8E4M3`] a tensor core keeps 14 bits of a sum: 32 products at a time are added to what is there, each cut off behind the 14th bit of the largest. 128 products are added up so, and such sums in single precision; a value of C is off by at most `132 · 2⁻¹³` of the products' sizes, by far less where they are alike. Whole numbers to 16, whose sums of 128 products are below `2¹⁴`, are exact.
+//!
 //! Operands of `f32` are read as TF32, or multiplied as they are ([`ProductBuilder::precision`] with [`Precision::F32`](crate::Precision::F32)): without tensor cores, many times slower, with one rounding for each product that is added. Three parts of bfloat16 are as precise and faster
 //! where the device has them; f32 is for numbers beyond the sizes that they hold, and for older GPUs.
 //!
@@ -78,8 +80,8 @@
 //!
 //! | [`Engine`] | GPUs of compute capability | operands |
 //! | --- | --- | --- |
-//! | [`Wgmma`](Engine::Wgmma) | 9.0 | bf16, f16, f32 as TF32 |
-//! | [`Mma`](Engine::Mma) | 8.0 and newer | the same |
+//! | [`Wgmma`](Engine::Wgmma) | 9.0 | bf16, f16, f32 as TF32, F8E4M3 |
+//! | [`Mma`](Engine::Mma) | 8.0 and newer | bf16, f16, f32 as TF32 |
 //! | [`Plain`](Engine::Plain) | 7.5 and newer | f32 as it is |
 //!
 //! The first that a device has is taken, or the one that [`ProductBuilder::engine`] asks for. All run under `simt`, and none on [`Device::cpu`](crate::Device::cpu), which [`Device::auto`](crate::Device::auto) is where there is no GPU: a program that should run there too takes `Device::cuda(0).unwrap_or_else(|_| Device::simt())`. Convolutions are [`Wgmma`](Engine::Wgmma)'s alone. The plain twin, in double precision, is `warpplay_cpu_ref::tile`.

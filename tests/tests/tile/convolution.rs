@@ -1,7 +1,7 @@
 //! Convolutions against the plain program: images of any size, every format and tile.
 
 use proptest::prelude::*;
-use warpplay::tile::{self, Convolution, ConvolutionBuilder, Operand, Output, Tile, bf16, f16};
+use warpplay::tile::{self, Convolution, ConvolutionBuilder, F8E4M3, Operand, Output, Tile, bf16, f16};
 use warpplay::{Device, Error};
 use warpplay_cpu_ref::tile::{Epilogue, Images, convolution};
 use warpplay_tests::Checked;
@@ -216,6 +216,26 @@ fn every_tile_convolves_as_the_plain_program() {
             check::<bf16, bf16>(device, case, Some(tile), 2f64.powi(-8))?;
             check::<f16, f32>(device, case, Some(tile), 0.0)?;
             check::<f32, f32>(device, Case { more: [0, 0, 4], ..Case::of([1, 6, 7], 8, 40) }, Some(tile), 0.0)?;
+        }
+        Ok(())
+    });
+}
+
+/// Numbers of 8 bits: channels below, at and above a slab of 128, of images that do not fill a tile's rows.
+#[test]
+fn numbers_of_eight_bits() {
+    for_each_device(|device| {
+        for tile in [Tile::Rows256Columns128, Tile::Rows128Columns128, Tile::Rows64Columns64] {
+            let [rows, columns] = tile.size();
+            check::<F8E4M3, f32>(device, Case::of([rows / 64, 8, 8], 128, columns), Some(tile), 0.0)?;
+            let case = Case { residual: Some(false), mask: true, factor: 0.5, ..Case::of([4, 5, 7], 33, columns + 3) };
+            check::<F8E4M3, bf16>(device, case, Some(tile), 2f64.powi(-8))?;
+            check::<F8E4M3, f32>(
+                device,
+                Case { side: 5, more: [1, 1, 1], ..Case::of([2, 6, 7], 130, 9) },
+                Some(tile),
+                0.0,
+            )?;
         }
         Ok(())
     });
