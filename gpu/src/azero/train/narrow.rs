@@ -372,29 +372,34 @@ unsafe fn gradient<const N: usize>(layers: [&Product; N], of_threads: [Shared<Ve
         while first < to {
             let own = four_pixels(first, to);
             let inputs = own.map(|pixel| load_quad(layer.inputs, layer.input_at(pixel, channel)));
-            for n in 0..N {
-                let gradients = own.map(|pixel| load_quad(layers[n].output_gradient, (pixel * OUTPUTS) as usize));
-                unroll!(I in [0, 1, 2, 3] {
-                    let is_there = first + (I as u32) < to;
-                    let gradient = if is_there { gradients[I] } else { [0.0; 4] };
-                    let input = if is_there { inputs[I] } else { [0.0; 4] };
-                    for c in 0..4 {
-                        for o in 0..4 {
-                            sums[n][c][o] = fma(input[c], gradient[o], sums[n][c][o]);
+            unroll!(LAYER in [0, 1] {
+                if LAYER < N {
+                    let by = layers[LAYER % N].output_gradient;
+                    let gradients = own.map(|pixel| load_quad(by, (pixel * OUTPUTS) as usize));
+                    unroll!(I in [0, 1, 2, 3] {
+                        let is_there = first + (I as u32) < to;
+                        let gradient = if is_there { gradients[I] } else { [0.0; 4] };
+                        let input = if is_there { inputs[I] } else { [0.0; 4] };
+                        for c in 0..4 {
+                            for o in 0..4 {
+                                sums[LAYER % N][c][o] = fma(input[c], gradient[o], sums[LAYER % N][c][o]);
+                            }
                         }
-                    }
-                    if n == 0 {
-                        bias = add(bias, gradient);
-                    }
-                });
-            }
+                        if LAYER == 0 {
+                            bias = add(bias, gradient);
+                        }
+                    });
+                }
+            });
             first += WARPS * AT_A_TIME;
         }
-        for n in 0..N {
-            unroll!(C in [0, 1, 2, 3] {
-                of_threads[n].set_unchecked(C as u32 * BLOCK + me, Vec4(sums[n][C].map(f32::to_bits)));
-            });
-        }
+        unroll!(LAYER in [0, 1] {
+            if LAYER < N {
+                unroll!(C in [0, 1, 2, 3] {
+                    of_threads[LAYER % N].set_unchecked(C as u32 * BLOCK + me, Vec4(sums[LAYER % N][C].map(f32::to_bits)));
+                });
+            }
+        });
         if lane == 0 {
             of_warps.set_unchecked(warp_index, Vec4(bias.map(f32::to_bits)));
         }
@@ -405,14 +410,16 @@ unsafe fn gradient<const N: usize>(layers: [&Product; N], of_threads: [Shared<Ve
         let (row, of_lane) = (me / thread::WARP, me % thread::WARP);
         let channel = block_channel + of_lane * 4 + row;
         if row < 4 && channel < layer.n_inputs {
-            for n in 0..N {
-                let mut sum = [0.0; 4];
-                for warp in 0..WARPS {
-                    let at = row * BLOCK + warp * thread::WARP + of_lane;
-                    sum = add(sum, of_threads[n].get_unchecked(at).0.map(f32::from_bits));
+            unroll!(LAYER in [0, 1] {
+                if LAYER < N {
+                    let mut sum = [0.0; 4];
+                    for warp in 0..WARPS {
+                        let at = row * BLOCK + warp * thread::WARP + of_lane;
+                        sum = add(sum, of_threads[LAYER % N].get_unchecked(at).0.map(f32::from_bits));
+                    }
+                    store_quad(layers[LAYER % N].result, base + (channel * OUTPUTS) as usize, sum);
                 }
-                store_quad(layers[n].result, base + (channel * OUTPUTS) as usize, sum);
-            }
+            });
         }
         if layer.option != 0 && block_channel == 0 && me == BLOCK - 1 {
             let mut sum = [0.0; 4];

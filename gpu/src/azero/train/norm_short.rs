@@ -1,15 +1,14 @@
 //! The [norms](super::norm) of bfloat16 with a multiple of eight channels: a thread has eight channels of four pixels, not four of eight, so what it reads and writes is in whole vectors of 16 bytes, and nothing is asked of what single
-//! precision and scales need. Parts and moments are those of the other kernels, whose finishes come between.
+//! precision and scales need. These kernels wait for instructions as much as for memory, so they have few of them. Parts and moments are those of the other kernels, whose finishes come between.
 //!
 //! ```text
 //! passed    [blocks, BLOCK]      bit 8 i + j says whether channel j of the thread's pixel i passed the ReLU
 //! ```
 
-#![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
-
-use super::norm::{BLOCK, BLOCK_CHANNELS, Norm, WARPS, across, passed_at, shape};
+use super::norm::{BLOCK, BLOCK_CHANNELS, Norm, WARPS, across, part_rows, passed_at, shape};
 use super::quad::{load_quad, store_quad};
 use super::short::short_line;
+use crate::cuda::math::fma;
 use crate::cuda::memory::{Vec4, load, load_vec4, store, store_vec4};
 use crate::cuda::mma::{pack_bf16, unpack_bf16};
 use crate::cuda::shared::Shared;
@@ -19,8 +18,8 @@ use crate::unroll::unroll;
 
 /// Pixels of a thread.
 const OWN: usize = 4;
-/// Those whose values are on their way at a time, where there are two arrays.
-const SOME: usize = 2;
+/// Words of a block's exchange: two sums of each warp for each of its channels.
+const SUMS: usize = 2 * (WARPS * BLOCK_CHANNELS) as usize;
 
 /// Eight neighbouring channels.
 type Octet = [f32; 8];
@@ -35,7 +34,6 @@ struct Range {
     /// Octets beside each other.
     across: u32,
     channel: u32,
-    is_active: bool,
 }
 
 impl Range {
@@ -46,13 +44,19 @@ impl Range {
         let bits = across.trailing_zeros();
         let (lane, octet) = (thread::thread_idx_x() >> bits, thread::thread_idx_x() & (across - 1));
         let lanes = BLOCK >> bits;
-        let from = thread::block_idx_x() * OWN as u32 * lanes;
+        let from = Self::from(norm);
         let channel = thread::block_idx_y() * BLOCK_CHANNELS + octet * 8;
         let is_active = channel < norm.channels;
         let end = if is_active { from + norm.pixels_of(thread::block_idx_x()) } else { 0 };
         let first = from + lane;
         let stand_in = if first < end { first } else { from };
-        Self { first, stand_in, end, lanes, across, channel: if is_active { channel } else { 0 }, is_active }
+        Self { first, stand_in, end, lanes, across, channel: if is_active { channel } else { 0 } }
+    }
+
+    /// The first pixel of the block's part.
+    #[inline(always)]
+    fn from(norm: &Norm) -> u32 {
+        thread::block_idx_x() * part_rows(norm.channels)
     }
 
     /// The pixel number `i` of the thread's, and whether it is there; one that is not has the number of another that is.
@@ -109,55 +113,54 @@ unsafe fn store_single(base: *mut f32, index: usize, [a, b, c, d, e, f, g, h]: O
     }
 }
 
-/// Sum of the lanes' octets of one column of the block, in the order of a warp's tree and then of the warps, on every lane. All threads call it; `scratch` has two elements a thread.
+/// Adds up two octets of all lanes of a column of the block, in the order of a warp's tree and then of the warps: a thread gets both sums of a channel, and which of the block's channels that is, if there is one for it. All threads
+/// call it.
 #[inline(always)]
 #[track_caller]
-fn sum_of_lanes(range: &Range, mut own: Octet, scratch: Shared<Vec4>) -> Octet {
+fn sums_of_lanes(norm: &Norm, range: &Range, mut own: [Octet; 2], scratch: Shared<f32>) -> Option<(u32, [f32; 2])> {
     let mut distance = thread::WARP / 2;
     while distance >= range.across {
-        for value in &mut own {
-            *value += warp::shuffle_xor(warp::ALL, *value, distance);
-        }
+        unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+            own[0][J] += warp::shuffle_xor(warp::ALL, own[0][J], distance);
+            own[1][J] += warp::shuffle_xor(warp::ALL, own[1][J], distance);
+        });
         distance /= 2;
     }
-    let [a, b, c, d, e, f, g, h] = own.map(f32::to_bits);
-    // SAFETY: both indices are below twice the number of the block's threads.
+    let at = |which: u32, warp: u32, channel: u32| (which * WARPS + warp) * BLOCK_CHANNELS + channel;
+    // SAFETY: a warp's channels are below those of a block; an octet begins at a quad.
     unsafe {
-        scratch.set_unchecked(thread::thread_idx_x(), Vec4([a, b, c, d]));
-        scratch.set_unchecked(BLOCK + thread::thread_idx_x(), Vec4([e, f, g, h]));
-        // All lanes' octets must be there.
-        sync::sync_threads();
-        let mut sum = [0.0; 8];
-        for warp in 0..WARPS {
-            let at = warp * thread::WARP + thread::lane();
-            let halves = [scratch.get_unchecked(at).0, scratch.get_unchecked(BLOCK + at).0];
-            unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
-                sum[J] += f32::from_bits(halves[J / 4][J % 4]);
+        if thread::lane() < range.across {
+            unroll!(WHICH in [0, 1] {
+                let [a, b, c, d, e, f, g, h] = own[WHICH];
+                let to = at(WHICH as u32, thread::warp_index(), thread::lane() * 8);
+                scratch.set_quad_unchecked(to, [a, b, c, d]);
+                scratch.set_quad_unchecked(to + 4, [e, f, g, h]);
             });
         }
-        sum
-    }
-}
-
-/// Writes what a block makes of its part, in the first or second third of the parts.
-///
-/// # Safety
-/// All threads of the block are here; the parts are the norm's.
-#[inline(always)]
-#[track_caller]
-unsafe fn store_part(norm: &Norm, range: &Range, third: u32, values: Octet) {
-    if range.is_active && thread::thread_idx_x() < range.across {
-        // SAFETY: the part is this block's, the octet this thread's.
-        unsafe { store_single(norm.parts, norm.part_at(third, range.channel), values) };
+        // All warps' sums must be there.
+        sync::sync_threads();
+        let own = thread::thread_idx_x();
+        let channel = thread::block_idx_y() * BLOCK_CHANNELS + own;
+        if own >= range.across * 8 || channel >= norm.channels {
+            return None;
+        }
+        let mut sums = [0.0; 2];
+        for warp in 0..WARPS {
+            sums[0] += scratch.get_unchecked(at(0, warp, own));
+            sums[1] += scratch.get_unchecked(at(1, warp, own));
+        }
+        Some((channel, sums))
     }
 }
 
 /// Mean of each part, and the sum of squared distances from it.
 ///
+/// Distances are first from the part's first pixel, which is as near to the mean as any other, so that each value is read once.
+///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, or more pixels of fewer channels, 256 threads.
 /// * Reads: `input_short`.
 /// * Writes: `parts`.
-/// * Shared: 16,384 bytes: eight channels of each thread, twice.
+/// * Shared: 8,192 bytes: two sums of each warp for each channel.
 /// * Cost: 4 pixels × 8 channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::Statistics::of`.
 /// * Source: Ioffe and Szegedy 2015, Algorithm 1.
@@ -167,34 +170,34 @@ unsafe fn store_part(norm: &Norm, range: &Range, third: u32, values: Octet) {
 #[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 4)]
 pub unsafe fn azero_train_norm_parts_short(norm: Norm) {
     follow();
-    let (sums, squares) = (shared_array![Vec4; 2 * BLOCK as usize], shared_array![Vec4; 2 * BLOCK as usize]);
-    let range = Range::of(&norm);
+    let scratch = shared_array![f32; SUMS];
+    // A pixel that is not there is the part's first, whose distance is 0.
+    let from = Range::from(&norm);
+    let range = Range { stand_in: from, ..Range::of(&norm) };
     let count = norm.pixels_of(thread::block_idx_x()) as f32;
-    // SAFETY: the kernel's promise. Pixels before `end` and the thread's channels exist.
+    // SAFETY: the kernel's promise. Pixels before `end`, the first one, and the thread's channels exist.
     unsafe {
-        let mut values = [Vec4([0; 4]); OWN];
+        let of = |pixel| load_vec4(norm.input_short.add(range.at(&norm, pixel)).cast());
+        let origin = unpacked(of(from));
+        let values = [of(range.pixel(0).0), of(range.pixel(1).0), of(range.pixel(2).0), of(range.pixel(3).0)];
+        let (mut sum, mut square) = ([0.0; 8], [0.0; 8]);
         unroll!(I in [0, 1, 2, 3] {
-            values[I] = load_vec4(norm.input_short.add(range.at(&norm, range.pixel(I).0)).cast());
+            let value = unpacked(values[I]);
+            unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+                let distance = value[J] - origin[J];
+                sum[J] += distance;
+                square[J] = fma(distance, distance, square[J]);
+            });
         });
-        let mut sum = [0.0; 8];
-        unroll!(I in [0, 1, 2, 3] {
-            let (value, is_there) = (unpacked(values[I]), range.pixel(I).1);
-            for j in 0..8 {
-                sum[j] += if is_there { value[j] } else { 0.0 };
-            }
-        });
-        let mean = sum_of_lanes(&range, sum, sums).map(|sum| sum / count);
-        let mut square = [0.0; 8];
-        unroll!(I in [0, 1, 2, 3] {
-            let (value, is_there) = (unpacked(values[I]), range.pixel(I).1);
-            for j in 0..8 {
-                let distance = if is_there { value[j] - mean[j] } else { 0.0 };
-                square[j] += distance * distance;
-            }
-        });
-        let square = sum_of_lanes(&range, square, squares);
-        store_part(&norm, &range, 0, mean);
-        store_part(&norm, &range, 1, square);
+        if let Some((channel, [sum, square])) = sums_of_lanes(&norm, &range, [sum, square], scratch) {
+            let origin = from as usize * short_line(norm.channels) as usize + channel as usize;
+            let [origin, _] = unpack_bf16(load(norm.input_short, origin).into());
+            let mean = sum / count;
+            store(norm.parts, norm.part_at(0, channel), origin + mean);
+            // Not below 0, whatever rounding did.
+            let squares = square - sum * mean;
+            store(norm.parts, norm.part_at(1, channel), if squares < 0.0 { 0.0 } else { squares });
+        }
     }
 }
 
@@ -210,7 +213,7 @@ pub unsafe fn azero_train_norm_parts_short(norm: Norm) {
 ///
 /// # Safety
 /// After the finish. `norm` describes valid memory, with a multiple of 8 channels, values, residual and outputs in bfloat16, and no scales.
-#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 4)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 3)]
 pub unsafe fn azero_train_norm_apply_short(norm: Norm) {
     follow();
     let range = Range::of(&norm);
@@ -218,140 +221,119 @@ pub unsafe fn azero_train_norm_apply_short(norm: Norm) {
     let has_residual = !norm.residual_short.is_null();
     // SAFETY: the kernel's promise. Pixels and channels exist; each octet is one thread's, and so is a word of what passed.
     unsafe {
+        let of = |values: *const u16, i: usize| load_vec4(values.add(range.at(&norm, range.pixel(i).0)).cast());
+        let inputs =
+            [of(norm.input_short, 0), of(norm.input_short, 1), of(norm.input_short, 2), of(norm.input_short, 3)];
+        let mut residuals = [Vec4([0; 4]); OWN];
+        if has_residual {
+            unroll!(I in [0, 1, 2, 3] {
+                residuals[I] = of(norm.residual_short, I);
+            });
+        }
         let mean = load_single(norm.moments, channel);
         let inverse = load_single(norm.moments, norm.channels as usize + channel);
         let (weight, bias) = (load_single(norm.weight, channel), load_single(norm.bias, channel));
         let scale: Octet = core::array::from_fn(|j| inverse[j] * weight[j]);
         let mut bits = 0;
-        unroll!(FIRST in [0, 1] {
-            let (mut inputs, mut residuals) = ([Vec4([0; 4]); SOME], [Vec4([0; 4]); SOME]);
-            unroll!(I in [0, 1] {
-                inputs[I] = load_vec4(norm.input_short.add(range.at(&norm, range.pixel(SOME * FIRST + I).0)).cast());
+        unroll!(I in [0, 1, 2, 3] {
+            let (pixel, is_there) = range.pixel(I);
+            let (input, residual) = (unpacked(inputs[I]), unpacked(residuals[I]));
+            let mut output = [0.0; 8];
+            unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+                let value = fma(input[J] - mean[J], scale[J], bias[J]) + residual[J];
+                // A NaN stays one, so that it is found in the loss.
+                let is_stopped = value <= 0.0;
+                output[J] = if is_stopped { 0.0 } else { value };
+                bits |= if is_stopped { 0 } else { 1 << (8 * I + J) };
             });
-            if has_residual {
-                unroll!(I in [0, 1] {
-                    let at = range.at(&norm, range.pixel(SOME * FIRST + I).0);
-                    residuals[I] = load_vec4(norm.residual_short.add(at).cast());
-                });
+            if is_there {
+                if !norm.output_short.is_null() {
+                    store_vec4(norm.output_short.add(range.at(&norm, pixel)).cast(), packed(output));
+                }
+                if !norm.output.is_null() {
+                    store_single(norm.output, pixel as usize * norm.channels as usize + channel, output);
+                }
             }
-            unroll!(I in [0, 1] {
-                let (pixel, is_there) = range.pixel(SOME * FIRST + I);
-                let (input, residual) = (unpacked(inputs[I]), unpacked(residuals[I]));
-                let mut output = [0.0; 8];
-                for j in 0..8 {
-                    let value = (input[j] - mean[j]) * scale[j] + bias[j] + residual[j];
-                    // A NaN stays one, so that it is found in the loss.
-                    let is_stopped = value <= 0.0;
-                    output[j] = if is_stopped { 0.0 } else { value };
-                    bits |= u32::from(!is_stopped) << (8 * (SOME * FIRST + I) + j);
-                }
-                if is_there {
-                    let at = range.at(&norm, pixel);
-                    if !norm.output_short.is_null() {
-                        store_vec4(norm.output_short.add(at).cast(), packed(output));
-                    }
-                    if !norm.output.is_null() {
-                        store_single(norm.output, pixel as usize * norm.channels as usize + channel, output);
-                    }
-                }
-            });
         });
         store(norm.passed, passed_at(), bits);
     }
 }
 
-/// The gradients behind the ReLU of some of a thread's pixels from number `first` on, of which the thread's word is `bits`, and the distances of their values from the mean. For a pixel that is not there the gradient is 0.
+/// The gradients of a thread's pixels; 0 where the ReLU stopped a value, and of pixels that are not there.
 ///
 /// # Safety
-/// `norm` describes valid memory, with values in bfloat16.
+/// `norm` describes valid memory.
 #[inline(always)]
 #[track_caller]
-unsafe fn gradients_and_distances(
-    norm: &Norm,
-    range: &Range,
-    (first, bits): (usize, u32),
-    mean: &Octet,
-) -> [[Octet; 2]; SOME] {
-    let (mut inputs, mut gradients) = ([Vec4([0; 4]); SOME], [[0.0; 8]; SOME]);
+unsafe fn passed_gradients(norm: &Norm, range: &Range) -> [Octet; OWN] {
+    let mut gradients = [[0.0; 8]; OWN];
     // SAFETY: the caller's; pixels and channels exist.
     unsafe {
-        unroll!(I in [0, 1] {
-            inputs[I] = load_vec4(norm.input_short.add(range.at(norm, range.pixel(first + I).0)).cast());
-        });
         // The last of the torso gets the heads' gradient.
-        if norm.output_gradient_short.is_null() {
-            unroll!(I in [0, 1] {
-                let at = range.pixel(first + I).0 as usize * norm.channels as usize + range.channel as usize;
+        if !norm.output_gradient.is_null() {
+            unroll!(I in [0, 1, 2, 3] {
+                let at = range.pixel(I).0 as usize * norm.channels as usize + range.channel as usize;
                 gradients[I] = load_single(norm.output_gradient, at);
             });
         } else {
-            let mut words = [Vec4([0; 4]); SOME];
-            unroll!(I in [0, 1] {
-                words[I] = load_vec4(norm.output_gradient_short.add(range.at(norm, range.pixel(first + I).0)).cast());
-            });
-            unroll!(I in [0, 1] {
-                gradients[I] = unpacked(words[I]);
-            });
+            let of = |i: usize| load_vec4(norm.output_gradient_short.add(range.at(norm, range.pixel(i).0)).cast());
+            gradients = [of(0), of(1), of(2), of(3)].map(unpacked);
         }
+        let bits = load(norm.passed, passed_at());
+        unroll!(I in [0, 1, 2, 3] {
+            let passed = if range.pixel(I).1 { bits } else { 0 };
+            unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+                gradients[I][J] = if passed & 1 << (8 * I + J) != 0 { gradients[I][J] } else { 0.0 };
+            });
+        });
     }
-    let mut of_pixels = [[[0.0; 8]; 2]; SOME];
-    unroll!(I in [0, 1] {
-        let (input, is_there) = (unpacked(inputs[I]), range.pixel(first + I).1);
-        let passed = if is_there { bits >> (8 * (first + I)) } else { 0 };
-        for j in 0..8 {
-            of_pixels[I][0][j] = if passed >> j & 1 != 0 { gradients[I][j] } else { 0.0 };
-            of_pixels[I][1][j] = input[j] - mean[j];
-        }
-    });
-    of_pixels
+    gradients
 }
 
 /// Sums of each part: of the gradient behind the ReLU, and of it times the normalised value.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, or more pixels of fewer channels, 256 threads.
-/// * Reads: `input_short`, `output_gradient_short`, or else `output_gradient`; `passed`, `moments`.
+/// * Reads: `input_short`, `output_gradient`, or else `output_gradient_short`; `passed`, `moments`.
 /// * Writes: `parts`.
-/// * Shared: 16,384 bytes: eight channels of each thread, twice.
+/// * Shared: 8,192 bytes: two sums of each warp for each channel.
 /// * Cost: 4 pixels × 8 channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::backward`.
 /// * Source: Ioffe and Szegedy 2015, section 3 (gradients).
 ///
 /// # Safety
 /// After [`azero_train_norm_apply_short`]. `norm` describes valid memory, with a multiple of 8 channels, and values in bfloat16.
-#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 4)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 3)]
 pub unsafe fn azero_train_norm_back_parts_short(norm: Norm) {
     follow();
-    let (sums, products) = (shared_array![Vec4; 2 * BLOCK as usize], shared_array![Vec4; 2 * BLOCK as usize]);
+    let scratch = shared_array![f32; SUMS];
     let range = Range::of(&norm);
-    let channel = range.channel as usize;
     // SAFETY: the kernel's promise. Pixels and channels exist.
     unsafe {
+        let of = |i: usize| load_vec4(norm.input_short.add(range.at(&norm, range.pixel(i).0)).cast());
+        let inputs = [of(0), of(1), of(2), of(3)];
+        let gradients = passed_gradients(&norm, &range);
+        let mean = load_single(norm.moments, range.channel as usize);
         let (mut sum, mut product) = ([0.0; 8], [0.0; 8]);
-        let mean = load_single(norm.moments, channel);
-        let bits = load(norm.passed, passed_at());
-        unroll!(FIRST in [0, 1] {
-            let of_pixels = gradients_and_distances(&norm, &range, (SOME * FIRST, bits), &mean);
-            unroll!(I in [0, 1] {
-                let [gradient, distance] = of_pixels[I];
-                for j in 0..8 {
-                    sum[j] += gradient[j];
-                    product[j] += gradient[j] * distance[j];
-                }
+        unroll!(I in [0, 1, 2, 3] {
+            let input = unpacked(inputs[I]);
+            unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+                sum[J] += gradients[I][J];
+                product[J] = fma(gradients[I][J], input[J] - mean[J], product[J]);
             });
         });
-        let inverse = load_single(norm.moments, norm.channels as usize + channel);
-        let sum = sum_of_lanes(&range, sum, sums);
-        let product = sum_of_lanes(&range, product, products);
-        store_part(&norm, &range, 0, sum);
-        store_part(&norm, &range, 1, core::array::from_fn(|j| product[j] * inverse[j]));
+        if let Some((channel, [sum, product])) = sums_of_lanes(&norm, &range, [sum, product], scratch) {
+            let inverse = load(norm.moments.cast_const(), (norm.channels + channel) as usize);
+            store(norm.parts, norm.part_at(0, channel), sum);
+            store(norm.parts, norm.part_at(1, channel), product * inverse);
+        }
     }
 }
 
 /// Gradient of the input: `weight · inverse · (g - mean of g - normalised · mean of g · normalised)`, with `g` what passes the ReLU.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, or more pixels of fewer channels, 256 threads.
-/// * Reads: `input_short`, `output_gradient_short`, or else `output_gradient`; `passed`, `moments`, `weight`, `weight_gradient`, `bias_gradient`.
-/// * Writes: `input_gradient_short`; the gradient that it read, where `keep` is 1.
+/// * Reads: `input_short`, `output_gradient`, or else `output_gradient_short`; `passed`, `moments`, `weight`, `weight_gradient`, `bias_gradient`.
+/// * Writes: `input_gradient_short`; `output_gradient_short`, where `keep` is 1.
 /// * Shared: none.
 /// * Cost: 4 pixels × 8 channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::backward`.
@@ -359,7 +341,7 @@ pub unsafe fn azero_train_norm_back_parts_short(norm: Norm) {
 ///
 /// # Safety
 /// After the finish. `norm` describes valid memory, with a multiple of 8 channels, values and gradients in bfloat16, and no scales.
-#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 4)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 3)]
 pub unsafe fn azero_train_norm_back_apply_short(norm: Norm) {
     follow();
     let range = Range::of(&norm);
@@ -367,9 +349,12 @@ pub unsafe fn azero_train_norm_back_apply_short(norm: Norm) {
     if range.first >= range.end {
         return;
     }
-    let count = norm.n_pixels as f32;
+    let share = 1.0 / norm.n_pixels as f32;
     // SAFETY: the kernel's promise. Pixels and channels exist; each octet is one thread's.
     unsafe {
+        let of = |i: usize| load_vec4(norm.input_short.add(range.at(&norm, range.pixel(i).0)).cast());
+        let inputs = [of(0), of(1), of(2), of(3)];
+        let gradients = passed_gradients(&norm, &range);
         let mean = load_single(norm.moments, channel);
         let inverse = load_single(norm.moments, norm.channels as usize + channel);
         let weight = load_single(norm.weight, channel);
@@ -377,28 +362,22 @@ pub unsafe fn azero_train_norm_back_apply_short(norm: Norm) {
         let product = load_single(norm.weight_gradient, channel);
         // `factor · (g - mean of g) - slope · (x - mean)`.
         let factor: Octet = core::array::from_fn(|j| weight[j] * inverse[j]);
-        let of_g: Octet = core::array::from_fn(|j| sum[j] / count);
-        let slope: Octet = core::array::from_fn(|j| factor[j] * inverse[j] * (product[j] / count));
-        let bits = load(norm.passed, passed_at());
-        unroll!(FIRST in [0, 1] {
-            let of_pixels = gradients_and_distances(&norm, &range, (SOME * FIRST, bits), &mean);
-            unroll!(I in [0, 1] {
-                let (pixel, is_there) = range.pixel(SOME * FIRST + I);
-                let [gradient, distance] = of_pixels[I];
-                if is_there {
-                    let at = range.at(&norm, pixel);
-                    let input = core::array::from_fn(|j| factor[j] * (gradient[j] - of_g[j]) - slope[j] * distance[j]);
-                    store_vec4(norm.input_gradient_short.add(at).cast(), packed(input));
-                    if norm.keep != 0 {
-                        if norm.output_gradient_short.is_null() {
-                            let at = pixel as usize * norm.channels as usize + channel;
-                            store_single(norm.output_gradient, at, gradient);
-                        } else {
-                            store_vec4(norm.output_gradient_short.add(at).cast(), packed(gradient));
-                        }
-                    }
-                }
+        let of_g: Octet = core::array::from_fn(|j| sum[j] * share);
+        let slope: Octet = core::array::from_fn(|j| factor[j] * inverse[j] * (product[j] * share));
+        unroll!(I in [0, 1, 2, 3] {
+            let (pixel, is_there) = range.pixel(I);
+            let (input, gradient) = (unpacked(inputs[I]), gradients[I]);
+            let mut by_input = [0.0; 8];
+            unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+                by_input[J] = fma(factor[J], gradient[J] - of_g[J], -(slope[J] * (input[J] - mean[J])));
             });
+            if is_there {
+                let at = range.at(&norm, pixel);
+                store_vec4(norm.input_gradient_short.add(at).cast(), packed(by_input));
+                if norm.keep != 0 {
+                    store_vec4(norm.output_gradient_short.add(at).cast(), packed(gradient));
+                }
+            }
         });
     }
 }
