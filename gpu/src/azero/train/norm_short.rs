@@ -259,35 +259,53 @@ pub unsafe fn azero_train_norm_apply_short(norm: Norm) {
     }
 }
 
-/// The gradients of a thread's pixels; 0 where the ReLU stopped a value, and of pixels that are not there.
-///
-/// # Safety
-/// `norm` describes valid memory.
-#[inline(always)]
-#[track_caller]
-unsafe fn passed_gradients(norm: &Norm, range: &Range) -> [Octet; OWN] {
-    let mut gradients = [[0.0; 8]; OWN];
-    // SAFETY: the caller's; pixels and channels exist.
-    unsafe {
+/// The gradients of a thread's pixels, on their way, and what passed the ReLU.
+struct Gradients {
+    /// Of bfloat16; zeros where they are of single precision.
+    words: [Vec4; OWN],
+    bits: u32,
+}
+
+impl Gradients {
+    /// # Safety
+    /// `norm` describes valid memory.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn of(norm: &Norm, range: &Range) -> Self {
+        let mut words = [Vec4([0; 4]); OWN];
+        // SAFETY: the caller's; pixels and channels exist, and so does the thread's word.
+        unsafe {
+            if norm.output_gradient.is_null() {
+                unroll!(I in [0, 1, 2, 3] {
+                    let at = range.at(norm, range.pixel(I).0);
+                    words[I] = load_vec4(norm.output_gradient_short.add(at).cast());
+                });
+            }
+            Self { words, bits: load(norm.passed, passed_at()) }
+        }
+    }
+
+    /// The gradient behind the ReLU of the thread's pixel number `i`: 0 where it stopped a value, and of a pixel that is not there.
+    ///
+    /// # Safety
+    /// As [`of`](Self::of).
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn passed(&self, norm: &Norm, range: &Range, i: usize) -> Octet {
+        let (pixel, is_there) = range.pixel(i);
+        let mut gradient = unpacked(self.words[i]);
         // The last of the torso gets the heads' gradient.
         if !norm.output_gradient.is_null() {
-            unroll!(I in [0, 1, 2, 3] {
-                let at = range.pixel(I).0 as usize * norm.channels as usize + range.channel as usize;
-                gradients[I] = load_single(norm.output_gradient, at);
-            });
-        } else {
-            let of = |i: usize| load_vec4(norm.output_gradient_short.add(range.at(norm, range.pixel(i).0)).cast());
-            gradients = [of(0), of(1), of(2), of(3)].map(unpacked);
+            let at = pixel as usize * norm.channels as usize + range.channel as usize;
+            // SAFETY: the caller's; the pixel and its channels exist.
+            gradient = unsafe { load_single(norm.output_gradient, at) };
         }
-        let bits = load(norm.passed, passed_at());
-        unroll!(I in [0, 1, 2, 3] {
-            let passed = if range.pixel(I).1 { bits } else { 0 };
-            unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
-                gradients[I][J] = if passed & 1 << (8 * I + J) != 0 { gradients[I][J] } else { 0.0 };
-            });
+        let bits = if is_there { self.bits } else { 0 };
+        unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+            gradient[J] = if bits & 1 << (8 * i + J) != 0 { gradient[J] } else { 0.0 };
         });
+        gradient
     }
-    gradients
 }
 
 /// Sums of each part: of the gradient behind the ReLU, and of it times the normalised value.
@@ -311,14 +329,14 @@ pub unsafe fn azero_train_norm_back_parts_short(norm: Norm) {
     unsafe {
         let of = |i: usize| load_vec4(norm.input_short.add(range.at(&norm, range.pixel(i).0)).cast());
         let inputs = [of(0), of(1), of(2), of(3)];
-        let gradients = passed_gradients(&norm, &range);
+        let gradients = Gradients::of(&norm, &range);
         let mean = load_single(norm.moments, range.channel as usize);
         let (mut sum, mut product) = ([0.0; 8], [0.0; 8]);
         unroll!(I in [0, 1, 2, 3] {
-            let input = unpacked(inputs[I]);
+            let (input, gradient) = (unpacked(inputs[I]), gradients.passed(&norm, &range, I));
             unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
-                sum[J] += gradients[I][J];
-                product[J] = fma(gradients[I][J], input[J] - mean[J], product[J]);
+                sum[J] += gradient[J];
+                product[J] = fma(gradient[J], input[J] - mean[J], product[J]);
             });
         });
         if let Some((channel, [sum, product])) = sums_of_lanes(&norm, &range, [sum, product], scratch) {
@@ -354,7 +372,7 @@ pub unsafe fn azero_train_norm_back_apply_short(norm: Norm) {
     unsafe {
         let of = |i: usize| load_vec4(norm.input_short.add(range.at(&norm, range.pixel(i).0)).cast());
         let inputs = [of(0), of(1), of(2), of(3)];
-        let gradients = passed_gradients(&norm, &range);
+        let gradients = Gradients::of(&norm, &range);
         let mean = load_single(norm.moments, channel);
         let inverse = load_single(norm.moments, norm.channels as usize + channel);
         let weight = load_single(norm.weight, channel);
@@ -366,7 +384,7 @@ pub unsafe fn azero_train_norm_back_apply_short(norm: Norm) {
         let slope: Octet = core::array::from_fn(|j| factor[j] * inverse[j] * (product[j] * share));
         unroll!(I in [0, 1, 2, 3] {
             let (pixel, is_there) = range.pixel(I);
-            let (input, gradient) = (unpacked(inputs[I]), gradients[I]);
+            let (input, gradient) = (unpacked(inputs[I]), gradients.passed(&norm, &range, I));
             let mut by_input = [0.0; 8];
             unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
                 by_input[J] = fma(factor[J], gradient[J] - of_g[J], -(slope[J] * (input[J] - mean[J])));
