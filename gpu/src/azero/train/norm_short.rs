@@ -233,14 +233,16 @@ pub unsafe fn azero_train_norm_apply_short(norm: Norm) {
         let mean = load_single(norm.moments, channel);
         let inverse = load_single(norm.moments, norm.channels as usize + channel);
         let (weight, bias) = (load_single(norm.weight, channel), load_single(norm.bias, channel));
+        // `x · scale + shift`: beside the 8 bits of x and of the result what this rounds is nothing.
         let scale: Octet = core::array::from_fn(|j| inverse[j] * weight[j]);
+        let shift: Octet = core::array::from_fn(|j| fma(-mean[j], scale[j], bias[j]));
         let mut bits = 0;
         unroll!(I in [0, 1, 2, 3] {
             let (pixel, is_there) = range.pixel(I);
             let (input, residual) = (unpacked(inputs[I]), unpacked(residuals[I]));
             let mut output = [0.0; 8];
             unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
-                let value = fma(input[J] - mean[J], scale[J], bias[J]) + residual[J];
+                let value = fma(input[J], scale[J], shift[J]) + residual[J];
                 // A NaN stays one, so that it is found in the loss.
                 let is_stopped = value <= 0.0;
                 output[J] = if is_stopped { 0.0 } else { value };
@@ -378,16 +380,16 @@ pub unsafe fn azero_train_norm_back_apply_short(norm: Norm) {
         let weight = load_single(norm.weight, channel);
         let sum = load_single(norm.bias_gradient, channel);
         let product = load_single(norm.weight_gradient, channel);
-        // `factor · (g - mean of g) - slope · (x - mean)`.
+        // `factor · (g - mean of g) - slope · (x - mean)`, as `factor · g - slope · x + shift`.
         let factor: Octet = core::array::from_fn(|j| weight[j] * inverse[j]);
-        let of_g: Octet = core::array::from_fn(|j| sum[j] * share);
         let slope: Octet = core::array::from_fn(|j| factor[j] * inverse[j] * (product[j] * share));
+        let shift: Octet = core::array::from_fn(|j| fma(slope[j], mean[j], -(factor[j] * (sum[j] * share))));
         unroll!(I in [0, 1, 2, 3] {
             let (pixel, is_there) = range.pixel(I);
             let (input, gradient) = (unpacked(inputs[I]), gradients.passed(&norm, &range, I));
             let mut by_input = [0.0; 8];
             unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
-                by_input[J] = fma(factor[J], gradient[J] - of_g[J], -(slope[J] * (input[J] - mean[J])));
+                by_input[J] = fma(factor[J], gradient[J], fma(-slope[J], input[J], shift[J]));
             });
             if is_there {
                 let at = range.at(&norm, pixel);
