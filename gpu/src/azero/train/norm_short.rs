@@ -18,6 +18,8 @@ use crate::unroll::unroll;
 
 /// Pixels of a thread.
 const OWN: usize = 4;
+/// Pixels of a thread whose values are on their way at a time, where results are stored between.
+const SOME: usize = 2;
 /// Words of a block's exchange: two sums of each warp for each of its channels.
 const SUMS: usize = 2 * (WARPS * BLOCK_CHANNELS) as usize;
 
@@ -213,7 +215,7 @@ pub unsafe fn azero_train_norm_parts_short(norm: Norm) {
 ///
 /// # Safety
 /// After the finish. `norm` describes valid memory, with a multiple of 8 channels, values, residual and outputs in bfloat16, and no scales.
-#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 3)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 4)]
 pub unsafe fn azero_train_norm_apply_short(norm: Norm) {
     follow();
     let range = Range::of(&norm);
@@ -221,15 +223,6 @@ pub unsafe fn azero_train_norm_apply_short(norm: Norm) {
     let has_residual = !norm.residual_short.is_null();
     // SAFETY: the kernel's promise. Pixels and channels exist; each octet is one thread's, and so is a word of what passed.
     unsafe {
-        let of = |values: *const u16, i: usize| load_vec4(values.add(range.at(&norm, range.pixel(i).0)).cast());
-        let inputs =
-            [of(norm.input_short, 0), of(norm.input_short, 1), of(norm.input_short, 2), of(norm.input_short, 3)];
-        let mut residuals = [Vec4([0; 4]); OWN];
-        if has_residual {
-            unroll!(I in [0, 1, 2, 3] {
-                residuals[I] = of(norm.residual_short, I);
-            });
-        }
         let mean = load_single(norm.moments, channel);
         let inverse = load_single(norm.moments, norm.channels as usize + channel);
         let (weight, bias) = (load_single(norm.weight, channel), load_single(norm.bias, channel));
@@ -237,64 +230,78 @@ pub unsafe fn azero_train_norm_apply_short(norm: Norm) {
         let scale: Octet = core::array::from_fn(|j| inverse[j] * weight[j]);
         let shift: Octet = core::array::from_fn(|j| fma(-mean[j], scale[j], bias[j]));
         let mut bits = 0;
-        unroll!(I in [0, 1, 2, 3] {
-            let (pixel, is_there) = range.pixel(I);
-            let (input, residual) = (unpacked(inputs[I]), unpacked(residuals[I]));
-            let mut output = [0.0; 8];
-            unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
-                let value = fma(input[J], scale[J], shift[J]) + residual[J];
-                // A NaN stays one, so that it is found in the loss.
-                let is_stopped = value <= 0.0;
-                output[J] = if is_stopped { 0.0 } else { value };
-                bits |= if is_stopped { 0 } else { 1 << (8 * I + J) };
-            });
-            if is_there {
-                if !norm.output_short.is_null() {
-                    store_vec4(norm.output_short.add(range.at(&norm, pixel)).cast(), packed(output));
-                }
-                if !norm.output.is_null() {
-                    store_single(norm.output, pixel as usize * norm.channels as usize + channel, output);
-                }
+        unroll!(FIRST in [0, 1] {
+            let of = |values: *const u16, i: usize| {
+                let pixel = range.pixel(SOME * FIRST + i).0;
+                load_vec4(values.add(range.at(&norm, pixel)).cast())
+            };
+            let inputs = [of(norm.input_short, 0), of(norm.input_short, 1)];
+            let mut residuals = [Vec4([0; 4]); SOME];
+            if has_residual {
+                residuals = [of(norm.residual_short, 0), of(norm.residual_short, 1)];
             }
+            unroll!(I in [0, 1] {
+                let (pixel, is_there) = range.pixel(SOME * FIRST + I);
+                let (input, residual) = (unpacked(inputs[I]), unpacked(residuals[I]));
+                let mut output = [0.0; 8];
+                unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+                    let value = fma(input[J], scale[J], shift[J]) + residual[J];
+                    // A NaN stays one, so that it is found in the loss.
+                    let is_stopped = value <= 0.0;
+                    output[J] = if is_stopped { 0.0 } else { value };
+                    bits |= if is_stopped { 0 } else { 1 << (8 * (SOME * FIRST + I) + J) };
+                });
+                if is_there {
+                    if !norm.output_short.is_null() {
+                        store_vec4(norm.output_short.add(range.at(&norm, pixel)).cast(), packed(output));
+                    }
+                    if !norm.output.is_null() {
+                        store_single(norm.output, pixel as usize * norm.channels as usize + channel, output);
+                    }
+                }
+            });
         });
         store(norm.passed, passed_at(), bits);
     }
 }
 
-/// The gradients of a thread's pixels, on their way, and what passed the ReLU.
-struct Gradients {
+/// The gradients of `N` of a thread's pixels from number `first` on, on their way, and what passed the ReLU.
+struct Gradients<const N: usize> {
+    first: usize,
     /// Of bfloat16; zeros where they are of single precision.
-    words: [Vec4; OWN],
+    words: [Vec4; N],
     bits: u32,
 }
 
-impl Gradients {
+impl<const N: usize> Gradients<N> {
     /// # Safety
     /// `norm` describes valid memory.
     #[inline(always)]
     #[track_caller]
-    unsafe fn of(norm: &Norm, range: &Range) -> Self {
-        let mut words = [Vec4([0; 4]); OWN];
+    unsafe fn of(norm: &Norm, range: &Range, first: usize) -> Self {
+        let mut words = [Vec4([0; 4]); N];
         // SAFETY: the caller's; pixels and channels exist, and so does the thread's word.
         unsafe {
             if norm.output_gradient.is_null() {
                 unroll!(I in [0, 1, 2, 3] {
-                    let at = range.at(norm, range.pixel(I).0);
-                    words[I] = load_vec4(norm.output_gradient_short.add(at).cast());
+                    if I < N {
+                        let at = range.at(norm, range.pixel(first + I).0);
+                        words[I % N] = load_vec4(norm.output_gradient_short.add(at).cast());
+                    }
                 });
             }
-            Self { words, bits: load(norm.passed, passed_at()) }
+            Self { first, words, bits: load(norm.passed, passed_at()) }
         }
     }
 
-    /// The gradient behind the ReLU of the thread's pixel number `i`: 0 where it stopped a value, and of a pixel that is not there.
+    /// The gradient behind the ReLU of number `i` of these pixels: 0 where it stopped a value, and of a pixel that is not there.
     ///
     /// # Safety
     /// As [`of`](Self::of).
     #[inline(always)]
     #[track_caller]
     unsafe fn passed(&self, norm: &Norm, range: &Range, i: usize) -> Octet {
-        let (pixel, is_there) = range.pixel(i);
+        let (pixel, is_there) = range.pixel(self.first + i);
         let mut gradient = unpacked(self.words[i]);
         // The last of the torso gets the heads' gradient.
         if !norm.output_gradient.is_null() {
@@ -304,7 +311,7 @@ impl Gradients {
         }
         let bits = if is_there { self.bits } else { 0 };
         unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
-            gradient[J] = if bits & 1 << (8 * i + J) != 0 { gradient[J] } else { 0.0 };
+            gradient[J] = if bits & 1 << (8 * (self.first + i) + J) != 0 { gradient[J] } else { 0.0 };
         });
         gradient
     }
@@ -331,7 +338,7 @@ pub unsafe fn azero_train_norm_back_parts_short(norm: Norm) {
     unsafe {
         let of = |i: usize| load_vec4(norm.input_short.add(range.at(&norm, range.pixel(i).0)).cast());
         let inputs = [of(0), of(1), of(2), of(3)];
-        let gradients = Gradients::of(&norm, &range);
+        let gradients = Gradients::<OWN>::of(&norm, &range, 0);
         let mean = load_single(norm.moments, range.channel as usize);
         let (mut sum, mut product) = ([0.0; 8], [0.0; 8]);
         unroll!(I in [0, 1, 2, 3] {
@@ -372,9 +379,6 @@ pub unsafe fn azero_train_norm_back_apply_short(norm: Norm) {
     let share = 1.0 / norm.n_pixels as f32;
     // SAFETY: the kernel's promise. Pixels and channels exist; each octet is one thread's.
     unsafe {
-        let of = |i: usize| load_vec4(norm.input_short.add(range.at(&norm, range.pixel(i).0)).cast());
-        let inputs = [of(0), of(1), of(2), of(3)];
-        let gradients = Gradients::of(&norm, &range);
         let mean = load_single(norm.moments, channel);
         let inverse = load_single(norm.moments, norm.channels as usize + channel);
         let weight = load_single(norm.weight, channel);
@@ -384,20 +388,28 @@ pub unsafe fn azero_train_norm_back_apply_short(norm: Norm) {
         let factor: Octet = core::array::from_fn(|j| weight[j] * inverse[j]);
         let slope: Octet = core::array::from_fn(|j| factor[j] * inverse[j] * (product[j] * share));
         let shift: Octet = core::array::from_fn(|j| fma(slope[j], mean[j], -(factor[j] * (sum[j] * share))));
-        unroll!(I in [0, 1, 2, 3] {
-            let (pixel, is_there) = range.pixel(I);
-            let (input, gradient) = (unpacked(inputs[I]), gradients.passed(&norm, &range, I));
-            let mut by_input = [0.0; 8];
-            unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
-                by_input[J] = fma(factor[J], gradient[J], fma(-slope[J], input[J], shift[J]));
-            });
-            if is_there {
-                let at = range.at(&norm, pixel);
-                store_vec4(norm.input_gradient_short.add(at).cast(), packed(by_input));
-                if norm.keep != 0 {
-                    store_vec4(norm.output_gradient_short.add(at).cast(), packed(gradient));
+        unroll!(FIRST in [0, 1] {
+            let of = |i: usize| {
+                let pixel = range.pixel(SOME * FIRST + i).0;
+                load_vec4(norm.input_short.add(range.at(&norm, pixel)).cast())
+            };
+            let inputs = [of(0), of(1)];
+            let gradients = Gradients::<SOME>::of(&norm, &range, SOME * FIRST);
+            unroll!(I in [0, 1] {
+                let (pixel, is_there) = range.pixel(SOME * FIRST + I);
+                let (input, gradient) = (unpacked(inputs[I]), gradients.passed(&norm, &range, I));
+                let mut by_input = [0.0; 8];
+                unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
+                    by_input[J] = fma(factor[J], gradient[J], fma(-slope[J], input[J], shift[J]));
+                });
+                if is_there {
+                    let at = range.at(&norm, pixel);
+                    store_vec4(norm.input_gradient_short.add(at).cast(), packed(by_input));
+                    if norm.keep != 0 {
+                        store_vec4(norm.output_gradient_short.add(at).cast(), packed(gradient));
+                    }
                 }
-            }
+            });
         });
     }
 }
