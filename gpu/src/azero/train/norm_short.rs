@@ -1,5 +1,5 @@
 //! The [norms](super::norm) of bfloat16 with a multiple of eight channels: a thread has eight channels of four pixels, not four of eight, so what it reads and writes is in whole vectors of 16 bytes, and nothing is asked of what single
-//! precision and scales need. These kernels wait for instructions as much as for memory, so they have few of them. Parts and moments are those of the other kernels, whose finishes come between.
+//! precision and scales need. Those that apply what the others found take the parts from the last to the first: what was read last is still in the second-level cache. These kernels wait for instructions as much as for memory, so they have few of them. Parts and moments are those of the other kernels, whose finishes come between.
 //!
 //! ```text
 //! passed    [blocks, BLOCK]      bit 8 i + j says whether channel j of the thread's pixel i passed the ReLU
@@ -35,30 +35,27 @@ struct Range {
     lanes: u32,
     /// Octets beside each other.
     across: u32,
+    /// The block's part.
+    part: u32,
     channel: u32,
 }
 
 impl Range {
+    /// In the part `part`.
     #[inline(always)]
-    fn of(norm: &Norm) -> Self {
+    fn of(norm: &Norm, part: u32) -> Self {
         // As many pixels as a part of quads has.
         let across = across(norm.channels) / 2;
         let bits = across.trailing_zeros();
         let (lane, octet) = (thread::thread_idx_x() >> bits, thread::thread_idx_x() & (across - 1));
         let lanes = BLOCK >> bits;
-        let from = Self::from(norm);
+        let from = part * part_rows(norm.channels);
         let channel = thread::block_idx_y() * BLOCK_CHANNELS + octet * 8;
         let is_active = channel < norm.channels;
-        let end = if is_active { from + norm.pixels_of(thread::block_idx_x()) } else { 0 };
+        let end = if is_active { from + norm.pixels_of(part) } else { 0 };
         let first = from + lane;
         let stand_in = if first < end { first } else { from };
-        Self { first, stand_in, end, lanes, across, channel: if is_active { channel } else { 0 } }
-    }
-
-    /// The first pixel of the block's part.
-    #[inline(always)]
-    fn from(norm: &Norm) -> u32 {
-        thread::block_idx_x() * part_rows(norm.channels)
+        Self { first, stand_in, end, lanes, across, part, channel: if is_active { channel } else { 0 } }
     }
 
     /// The pixel number `i` of the thread's, and whether it is there; one that is not has the number of another that is.
@@ -169,14 +166,15 @@ fn sums_of_lanes(norm: &Norm, range: &Range, mut own: [Octet; 2], scratch: Share
 ///
 /// # Safety
 /// `norm` describes valid memory, with a multiple of 8 channels, and values in bfloat16.
-#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 4)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 5)]
 pub unsafe fn azero_train_norm_parts_short(norm: Norm) {
     follow();
     let scratch = shared_array![f32; SUMS];
     // A pixel that is not there is the part's first, whose distance is 0.
-    let from = Range::from(&norm);
-    let range = Range { stand_in: from, ..Range::of(&norm) };
-    let count = norm.pixels_of(thread::block_idx_x()) as f32;
+    let part = thread::block_idx_x();
+    let from = part * part_rows(norm.channels);
+    let range = Range { stand_in: from, ..Range::of(&norm, part) };
+    let count = norm.pixels_of(part) as f32;
     // SAFETY: the kernel's promise. Pixels before `end`, the first one, and the thread's channels exist.
     unsafe {
         let of = |pixel| load_vec4(norm.input_short.add(range.at(&norm, pixel)).cast());
@@ -218,7 +216,7 @@ pub unsafe fn azero_train_norm_parts_short(norm: Norm) {
 #[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 4)]
 pub unsafe fn azero_train_norm_apply_short(norm: Norm) {
     follow();
-    let range = Range::of(&norm);
+    let range = Range::of(&norm, thread::grid_dim_x() - 1 - thread::block_idx_x());
     let channel = range.channel as usize;
     let has_residual = !norm.residual_short.is_null();
     // SAFETY: the kernel's promise. Pixels and channels exist; each octet is one thread's, and so is a word of what passed.
@@ -261,7 +259,7 @@ pub unsafe fn azero_train_norm_apply_short(norm: Norm) {
                 }
             });
         });
-        store(norm.passed, passed_at(), bits);
+        store(norm.passed, passed_at(range.part), bits);
     }
 }
 
@@ -290,7 +288,7 @@ impl<const N: usize> Gradients<N> {
                     }
                 });
             }
-            Self { first, words, bits: load(norm.passed, passed_at()) }
+            Self { first, words, bits: load(norm.passed, passed_at(range.part)) }
         }
     }
 
@@ -333,7 +331,7 @@ impl<const N: usize> Gradients<N> {
 pub unsafe fn azero_train_norm_back_parts_short(norm: Norm) {
     follow();
     let scratch = shared_array![f32; SUMS];
-    let range = Range::of(&norm);
+    let range = Range::of(&norm, thread::block_idx_x());
     // SAFETY: the kernel's promise. Pixels and channels exist.
     unsafe {
         let of = |i: usize| load_vec4(norm.input_short.add(range.at(&norm, range.pixel(i).0)).cast());
@@ -371,7 +369,7 @@ pub unsafe fn azero_train_norm_back_parts_short(norm: Norm) {
 #[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 3)]
 pub unsafe fn azero_train_norm_back_apply_short(norm: Norm) {
     follow();
-    let range = Range::of(&norm);
+    let range = Range::of(&norm, thread::grid_dim_x() - 1 - thread::block_idx_x());
     let channel = range.channel as usize;
     if range.first >= range.end {
         return;

@@ -18,8 +18,9 @@ pub(in crate::azero::train) const STEPS_AT_ONCE: usize = 64;
 /// so that results do not depend on the device.
 const LARGE_BLOCKS: u32 = 264;
 const SMALL_BLOCKS: u32 = 528;
-/// Minimum number of pixels of a part.
+/// Minimum number of pixels of a part, and those of a layer with four outputs.
 const LEAST_PART: u32 = 256;
+const NARROW_PART: u32 = 128;
 /// Minimum numbers of rows and columns of a product with large tiles.
 const LEAST_LARGE: (u32, u32) = (512, 72);
 /// Least number of blocks of large tiles, half of the multiprocessors of a large GPU: 16 blocks of a linear layer of 1,024 rows took 34 µs on an H200.
@@ -385,14 +386,16 @@ fn product(
         true => short_line(channels),
         false => channels.next_multiple_of(COLUMNS),
     });
-    let (parts, depth) = match tile_columns {
+    let (parts, least, depth) = match tile_columns {
         Some(columns) => {
             let tiles = n_outputs.div_ceil(TILE[0]) * (side * side * columns).div_ceil(TILE[1]);
-            (TILE_BLOCKS / tiles, TILE_DEPTH)
+            (TILE_BLOCKS / tiles, LEAST_PART, TILE_DEPTH)
         }
-        None => (blocks / n_tiles, gradient.depth),
+        // A block of such a layer goes through its pixels one after the other.
+        None if side == 1 && n_outputs == OUTPUTS => (u32::MAX, NARROW_PART, gradient.depth),
+        None => (blocks / n_tiles, LEAST_PART, gradient.depth),
     };
-    let part = pixels.div_ceil(parts.clamp(1, pixels.div_ceil(LEAST_PART))).next_multiple_of(depth);
+    let part = pixels.div_ceil(parts.clamp(1, pixels.div_ceil(least))).next_multiple_of(depth);
     ProductPlan {
         n_channels: layer.n_channels,
         n_taps: layer.n_taps,
