@@ -234,6 +234,14 @@ fn gradients_of_wide_networks_agree_with_the_reference() -> Checked {
     gradients_agree(NetworkShape { rows: 5, columns: 5, planes: 27, ..shape }, 24, 5)
 }
 
+/// Norms of more channels than a block has, with heads of more outputs than one quad; and of so few that a part has many squares, of which there are several parts and a rest.
+#[test]
+fn gradients_of_many_and_few_channels_agree_with_the_reference() -> Checked {
+    let shape = NetworkShape { rows: 2, columns: 3, depth: 1, ..odd_shape() };
+    gradients_agree(NetworkShape { width: 136, value_filters: 9, ..shape }, 24, 6)?;
+    gradients_agree(NetworkShape { rows: 8, columns: 8, width: 16, ..shape }, 22, 7)
+}
+
 /// Half precision ends at 65,504 and 2⁻²⁴. Weights beyond, whose gradients are smaller by as much, are as exact as others, since all have scales; norms take the factor away again. Evaluated by running statistics, which know nothing of the weights, values are far from the mean.
 #[test]
 fn large_weights_are_as_exact() -> Checked {
