@@ -63,6 +63,7 @@
 //! | `azero/precision.rs` | single precision by `fused` is beyond its bounds on other networks, or numbers that are too large are not evaluated again |
 //! | `azero/layers.rs` | the network layer by layer differs from the plain one in some shape, precision or size of batch, or two of its kernels differ |
 //! | `azero/train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
+//! | `azero/sum_filters.rs` | the parts of a filters' gradient are not all added up |
 //! | `azero/train_short.rs` | a training with convolutions in tf32 or bf16 has other gradients than the plain program with operands rounded likewise, other bits in a second run or from a checkpoint, or runs where there are no kernels |
 //! | `azero/endurance.rs` | a million moves of self-play take more and more memory, or end with an error |
 //! | `azero/learn.rs` | recorded games are read wrongly; a run of learning does not go on where it stopped |
@@ -92,6 +93,7 @@
 //! | `cfr/ties.rs` | engines differ otherwise than `docs/exact-ties.md` says |
 //! | `cfr/old_files.rs` | a file of version 0.1 is not read, or a solve does not go on from it with the same bits |
 //! | `tile/convolution.rs`, `tile/numbers.rs` | a convolution of images differs from the plain program, in some board, filter, format or tile, an image alone from the same among others, or a wrong size is accepted |
+//! | `tile/e4m3.rs` | numbers of 8 bits are not those of their bits, their products differ from the plain program or lose bits between slabs, or what they do not have is accepted |
 //! | `tile/filter_gradient.rs` | the gradient of filters differs from the plain program, or a wrong size is accepted |
 //! | `tile/ladder.rs` | a step of the page on one product differs from the product in double precision, or takes a size that it should refuse |
 //! | `tile/product.rs`, `tile/engines.rs`, `tile/case.rs` | a product of matrices differs from the plain program, in some shape, format or tile, or a wrong size is accepted |

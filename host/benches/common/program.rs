@@ -78,7 +78,10 @@ fn arguments() -> String {
         .skip(1)
         .map(|word| word.to_string_lossy().into_owned())
         .filter(|argument| argument != "--bench")
-        .map(|word| if word.contains(' ') { format!("'{word}'") } else { word })
+        .map(|word| match word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=+./,:".contains(c)) {
+            true => word,
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        })
         .collect();
     given.join(" ")
 }

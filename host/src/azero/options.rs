@@ -49,7 +49,7 @@ impl EvaluatorOptions {
         if !(1..=MAX_BATCH).contains(&self.max_batch) {
             return Err(Error::option("max_batch", self.max_batch, format!("1 to {MAX_BATCH}")));
         }
-        if self.precision == Precision::I16 {
+        if matches!(self.precision, Precision::E4m3 | Precision::I16) {
             let allowed = "f32, tf32, bf16 or f16 where kernels run; f32 or f64 on the cpu";
             return Err(Error::option("precision", self.precision, allowed));
         }

@@ -367,7 +367,7 @@ pub struct Options {
     /// Seed of weights and of every epoch's order. A seed above 32 bits is reduced to 32 bits, so two such seeds can give the same training. Default 1.
     pub seed: u64,
     /// Arithmetic of the products. Weights, optimiser and everything else stay f32 (f64 with `F64`); with `F16` gradients are scaled by an adaptive loss scale.
-    /// [`Precision::I16`] is not supported. Default [`Precision::F32`].
+    /// [`Precision::E4m3`] and [`Precision::I16`] are not supported. Default [`Precision::F32`].
     pub precision: Precision,
     /// The implementation that trains. Default [`Engine::Auto`]; the table of engines in [`mlp`](super) lists what each supports.
     #[serde(alias = "execution", deserialize_with = "engine")]
@@ -482,7 +482,7 @@ impl Options {
             return Err(Error::option("clip_norm", norm, "a finite number above 0"));
         }
         self.optimizer.check()?;
-        if self.precision == Precision::I16 {
+        if matches!(self.precision, Precision::E4m3 | Precision::I16) {
             return Err(Error::option("precision", self.precision, "f32, f64, tf32, bf16 or f16"));
         }
         match self.schedule {

@@ -11,8 +11,8 @@ use crate::runtime::driver;
 /// The driver's numbers of number formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Values {
-    /// Bytes, and numbers of 8 bits.
-    E4m3 = 0,
+    /// Bytes: numbers of 8 bits.
+    U8 = 0,
     /// Half precision.
     F16 = 6,
     /// Single precision.
@@ -25,7 +25,7 @@ impl Values {
     /// Bytes of a value.
     pub const fn bytes(self) -> u32 {
         match self {
-            Self::E4m3 => 1,
+            Self::U8 => 1,
             Self::F16 | Self::Bf16 => 2,
             Self::F32 => 4,
         }

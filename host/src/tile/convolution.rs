@@ -134,7 +134,7 @@ impl<T: Operand> ConvolutionBuilder<T> {
         Self { tap_stride: Some(tap_stride), ..self }
     }
 
-    /// Parts of the images and of the filters, 1 to 3, which lie one behind the other, `[parts][images]…` and `[parts][outputs]…`; default 1. [The module](super#numbers-in-parts) says what they are for.
+    /// Parts of the images and of the filters, 1 to 3 in formats of 16 bits, which lie one behind the other, `[parts][images]…` and `[parts][outputs]…`; default 1. [The module](super#numbers-in-parts) says what they are for.
     #[must_use]
     pub fn parts(self, images: u32, filters: u32) -> Self {
         Self { parts: [images, filters], ..self }

@@ -116,7 +116,7 @@ impl Shape {
             Values::F32 if engine == Engine::Plain => Precision::F32,
             Values::F16 => Precision::F16,
             Values::Bf16 => Precision::Bf16,
-            Values::E4m3 => Precision::E4m3,
+            Values::U8 => Precision::E4m3,
             Values::F32 => Precision::Tf32,
         }
     }
@@ -476,9 +476,9 @@ impl Core {
             F16, Rows128Columns128, [true, true], true, tile_wgmma_f16_128_shared_ab;
             F16, Rows128Columns128, [true, false], true, tile_wgmma_f16_128_shared_a;
             F32, Rows128Columns128, [false, false], true, tile_wgmma_tf32_128_shared;
-            E4m3, Rows256Columns128, [false, false], false, tile_wgmma_e4m3_128_high;
-            E4m3, Rows128Columns128, [false, false], false, tile_wgmma_e4m3_128;
-            E4m3, Rows64Columns64, [false, false], false, tile_wgmma_e4m3_64_single;
+            U8, Rows256Columns128, [false, false], false, tile_wgmma_e4m3_128_high;
+            U8, Rows128Columns128, [false, false], false, tile_wgmma_e4m3_128;
+            U8, Rows64Columns64, [false, false], false, tile_wgmma_e4m3_64_single;
             },
             Engine::Mma => mma::launch(module, shape.values, tile, by_depth)?,
             Engine::Plain => plain::launch(module, tile, by_depth)?,

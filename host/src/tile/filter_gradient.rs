@@ -153,7 +153,7 @@ impl<T: Operand> FilterGradientBuilder<T> {
         if side == 1 {
             return Err(Error::option("side", side, "3, 5 or 7: of one tap it is a product"));
         }
-        if T::FORMAT.0 == Values::F32 {
+        if !matches!(T::FORMAT.0, Values::Bf16 | Values::F16) {
             return Err(Error::option(
                 "precision",
                 T::PRECISION,

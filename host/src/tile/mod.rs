@@ -69,7 +69,7 @@
 //! Products are exact. A tensor core adds up a few of them at a time without rounding, and cuts off what single precision cannot hold; so a value of C is off by at most `k · 2⁻²²` of the sum of the
 //! products' sizes. TF32 first drops the last 13 bits of the operands: 2⁻¹⁰ of each number.
 //!
-//! Of [`F8E4M3`] a tensor core keeps 14 bits of a sum: 32 products at a time are added to what is there, each cut off behind the 14th bit of the largest. 128 products are added up so, and such sums in single precision; a value of C is off by at most `132 · 2⁻¹³` of the products' sizes, by far less where they are alike. Whole numbers to 16, whose sums of 128 products are below `2¹⁴`, are exact.
+//! Of [`F8E4M3`] a tensor core keeps 14 bits of a sum: 32 products at a time are added to what is there, each cut off behind the 14th bit of the largest. 128 products are added up so, and such sums in single precision; a value of C is off by at most `132 · 2⁻¹³ + k · 2⁻²²` of the sum of the products' sizes, by far less where they are alike. Whole numbers are multiplied exactly where the sizes of 128 products add up to less than `2¹⁴`, and all of them to less than `2²⁴`.
 //!
 //! Operands of `f32` are read as TF32, or multiplied as they are ([`ProductBuilder::precision`] with [`Precision::F32`](crate::Precision::F32)): without tensor cores, many times slower, with one rounding for each product that is added. Three parts of bfloat16 are as precise and faster
 //! where the device has them; f32 is for numbers beyond the sizes that they hold, and for older GPUs.

@@ -25,8 +25,8 @@ pub struct Format(pub(super) Values);
 pub trait Operand: Pod + sealed::Sealed {
     /// The precision in which it is multiplied where nothing else is said.
     const PRECISION: Precision;
-    /// What C, a residual and a mask may have in place of single precision: the format itself, bfloat16 for one of 8 bits.
-    type Short: Pod;
+    /// What a mask has, and C and a residual may have in place of single precision: the format itself, bfloat16 for one of 8 bits.
+    type Short: Output<Self>;
     #[doc(hidden)]
     const FORMAT: Format;
 }
@@ -50,11 +50,11 @@ impl Operand for f32 {
     const FORMAT: Format = Format(Values::F32);
 }
 
-/// Numbers of 8 bits: to 448, from 2⁻⁹ on, with 3 bits of fraction. [`Engine::Wgmma`](super::Engine::Wgmma) multiplies them, which lie row by row and column by column.
+/// Numbers of 8 bits: to 448, from 2⁻⁹ on, with 3 bits of fraction. `from_f32` makes 448 of what is larger; the crate's `MAX` is 416, and its `INFINITY` is 448. [`Engine::Wgmma`](super::Engine::Wgmma) multiplies them, which lie row by row and column by column.
 impl Operand for F8E4M3 {
     const PRECISION: Precision = Precision::E4m3;
     type Short = bf16;
-    const FORMAT: Format = Format(Values::E4m3);
+    const FORMAT: Format = Format(Values::U8);
 }
 
 /// A number format of C where A and B are of `T`: single precision, or [`T::Short`](Operand::Short).

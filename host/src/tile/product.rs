@@ -118,7 +118,7 @@ impl<T: Operand> ProductBuilder<T> {
         self
     }
 
-    /// Parts of A and of B, 1 to 3, which lie one behind the other; default 1. [The module](super#numbers-in-parts) says what they are for.
+    /// Parts of A and of B, 1 to 3 in formats of 16 bits, which lie one behind the other; default 1. [The module](super#numbers-in-parts) says what they are for.
     #[must_use]
     pub fn parts(self, a: u32, b: u32) -> Self {
         Self { parts: [a, b], ..self }
@@ -143,7 +143,7 @@ impl<T: Operand> ProductBuilder<T> {
     }
 
     /// Depths that are added up; default all. With fewer, C is one `[m][c_stride]` for each division of the depth: more blocks share the work of a product that is deep and has a small C, and the sums are added up later, always in the same
-    /// order. A multiple of 64 (of 32 in TF32); without bias, residual, rectifier and mask.
+    /// order. A multiple of 64 (of 32 in TF32, of 128 of 8 bits); without bias, residual, rectifier and mask.
     #[must_use]
     pub fn division(self, division: u32) -> Self {
         Self { division: Some(division), ..self }
@@ -167,7 +167,7 @@ impl<T: Operand> ProductBuilder<T> {
         Self { engine: engine.into(), ..self }
     }
 
-    /// How `f32` operands are multiplied: [`Precision::Tf32`], by tensor cores, or [`Precision::F32`], by [`Engine::Plain`]. Default TF32, but F32 if that engine is asked for or the device has no TF32 (before compute capability 8.0). Operands of 16 bits are
+    /// How `f32` operands are multiplied: [`Precision::Tf32`], by tensor cores, or [`Precision::F32`], by [`Engine::Plain`]. Default TF32, but F32 if that engine is asked for or the device has no TF32 (before compute capability 8.0). Other operands are
     /// multiplied as they are.
     #[must_use]
     pub fn precision(self, precision: impl Into<Option<Precision>>) -> Self {
@@ -180,7 +180,7 @@ impl<T: Operand> ProductBuilder<T> {
         Self { tile: tile.into(), ..self }
     }
 
-    /// Blocks that share the depth of a tile, as a cluster: 1, or 2, 4, 8 or 16 for tiles of 128 × 128 and 64 × 64 by [`Engine::Wgmma`]. Few tiles that are deep are faster so. Each block adds up a part of the depth, and their sums are added up in a fixed order: the last bits depend on how
+    /// Blocks that share the depth of a tile, as a cluster: 1, or 2, 4, 8 or 16 for tiles of 128 × 128 and 64 × 64 by [`Engine::Wgmma`], but for operands of 8 bits. Few tiles that are deep are faster so. Each block adds up a part of the depth, and their sums are added up in a fixed order: the last bits depend on how
     /// many they are. Default the number that should be fastest, which the sizes decide, and is at most 8 on a slice of a card; 1 with a given [`tile`](Self::tile).
     #[must_use]
     pub fn cluster(self, cluster: impl Into<Option<u32>>) -> Self {

@@ -43,14 +43,14 @@ impl Tile {
     /// Whether blocks can share the depth of such a tile.
     pub(super) const fn is_shared(self, engine: Engine, values: Values) -> bool {
         matches!(engine, Engine::Wgmma)
-            && !matches!(values, Values::E4m3)
+            && !matches!(values, Values::U8)
             && matches!(self, Self::Rows128Columns128 | Self::Rows64Columns64)
     }
 
     /// Whether the engine has kernels for operands of which these lie depth by depth.
     pub(super) const fn reads(self, engine: Engine, values: Values, [a, b]: [bool; 2]) -> bool {
         match engine {
-            Engine::Wgmma if matches!(values, Values::E4m3) => {
+            Engine::Wgmma if matches!(values, Values::U8) => {
                 matches!(self, Self::Rows256Columns128 | Self::Rows128Columns128 | Self::Rows64Columns64) && !(a || b)
             }
             Engine::Wgmma => match self {

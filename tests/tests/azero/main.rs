@@ -13,5 +13,6 @@ mod player;
 mod precision;
 mod reference;
 mod rules;
+mod sum_filters;
 mod train;
 mod train_short;

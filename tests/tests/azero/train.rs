@@ -156,6 +156,9 @@ fn gradients_of_few_and_many_channels_agree_with_the_plain_program() {
         ..shape
     };
     gradients_agree(shape, 5, &positions(shape, 5, 6));
+    // Both heads in one launch, of more channels than a warp has; and more actions than are on their way at a time.
+    let narrow = NetworkShape { width: 136, value_filters: 4, policy_filters: 3, actions: 161, ..shape };
+    gradients_agree(narrow, 5, &positions(narrow, 5, 8));
     let shape = NetworkShape { rows: 8, columns: 8, planes: 1, width: 4, value_filters: 1, actions: 3, ..shape };
     gradients_agree(shape, 33, &positions(shape, 33, 7));
 }

@@ -385,7 +385,7 @@ fn precisions_that_a_device_does_not_have_are_refused() -> Checked {
         assert_eq!(builder.build(device).expect_err("refused").to_string(), text);
         text
     };
-    for precision in [Precision::F16, Precision::F64, Precision::I16] {
+    for precision in [Precision::F16, Precision::F64, Precision::E4m3, Precision::I16] {
         for device in [Device::cpu(), Device::simt()] {
             let text = refused(precision, &device);
             assert_eq!(text, format!("option precision: {precision} is not allowed (f32, tf32 or bf16)"));

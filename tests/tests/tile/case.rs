@@ -150,7 +150,7 @@ const UNTOUCHED: f32 = -77.0;
 ///
 /// Products are exact; a sum of `k` of them is at most [`cut_off`](Number::cut_off) of the sum of their sizes off; so is one of all pairs of parts, for each pair. What pairs of
 /// small parts would add is less than 2⁻¹⁴ of the sizes with two parts, 2⁻²² with three, see the module. Then the bias is added, and the result rounded to the format of C; in parts, by each of them.
-pub fn check<T: Number + Operand<Short: Number + Output<T>>, C: Output<T> + Number + Into<f64>>(
+pub fn check<T: Number + Operand<Short: Number>, C: Output<T> + Number + Into<f64>>(
     device: &Device,
     case: Case,
     tile: Option<Tile>,

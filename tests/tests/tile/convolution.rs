@@ -92,7 +92,7 @@ const UNTOUCHED: f32 = -77.0;
 ///
 /// Products are exact; a sum of as many as a filter has weights inside of the image is at most [`cut_off`](Number::cut_off) of the sum of their sizes off, as of a product of matrices; and so is one of all pairs of parts, see [`Parts`]. Bias and residual are added, which rounds twice, and the result is rounded to the format of C; in parts, by
 /// each of them.
-fn check<T: Number + Operand<Short: Number + Output<T>>, C: Output<T> + Number>(
+fn check<T: Number + Operand<Short: Number>, C: Output<T> + Number>(
     device: &Device,
     case: Case,
     tile: Option<Tile>,

@@ -1,7 +1,7 @@
 //! Numbers of 8 bits: their products by the engine that has them, and what others refuse.
 
 use proptest::prelude::*;
-use warpplay::tile::{Engine, Epilogue, F8E4M3, Product, Tile, bf16};
+use warpplay::tile::{Convolution, Engine, Epilogue, F8E4M3, FilterGradient, Product, Tile, bf16};
 use warpplay::{Device, Precision};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_device;
@@ -75,6 +75,35 @@ fn whole_numbers_are_multiplied_exactly() {
     });
 }
 
+/// Slabs whose sums have 13 bits, and a whole sum of 17, of which a tensor core alone would cut the last off.
+#[test]
+fn slabs_are_added_up_in_single_precision() {
+    for_each_device(|device| {
+        if !has_e4m3(device)? {
+            return Ok(());
+        }
+        let k = 1280;
+        let mut numbers = vec![F8E4M3::from_f32(8.0); k];
+        numbers[k - 1] = F8E4M3::from_f32(1.0);
+        let stream = device.stream()?;
+        let numbers = stream.upload(&numbers)?;
+        for tile in TILES {
+            let product = Product::<F8E4M3>::builder(1, 1, k as u32).tile(tile).build(device)?;
+            let operands = product.operands(&stream, &numbers, &numbers)?;
+            let mut c = stream.alloc::<f32>(1)?;
+            product.run(&stream, &operands, Epilogue::new(), &mut c)?;
+            assert_eq!(stream.read(&c)?, [64.0 * 1279.0 + 1.0], "{tile} on {device}");
+        }
+        // In divisions of whole slabs.
+        let product = Product::<F8E4M3>::builder(1, 1, k as u32).division(768).build(device)?;
+        let operands = product.operands(&stream, &numbers, &numbers)?;
+        let mut c = stream.alloc::<f32>(2)?;
+        product.run(&stream, &operands, Epilogue::new(), &mut c)?;
+        assert_eq!(stream.read(&c)?, [64.0 * 768.0, 64.0 * 511.0 + 1.0], "{device}");
+        Ok(())
+    });
+}
+
 proptest! {
     #![proptest_config(config("tile_e4m3", 8))]
 
@@ -99,6 +128,13 @@ fn what_cannot_be_multiplied_is_refused() {
     assert!(said.contains("option b_by_depth: true is not allowed (false for e4m3"), "{said}");
     let said = error(builder.a_stride(136));
     assert!(said.contains("option a_stride: 136 is not allowed (a multiple of 16 values"), "{said}");
+    let said = error(builder.division(64));
+    assert!(said.contains("option division: 64 is not allowed (a multiple of 128"), "{said}");
+    let said = FilterGradient::<F8E4M3>::builder([1, 8, 8], 16, 16).build(&device).expect_err("refused").to_string();
+    assert!(said.contains("option precision: e4m3 is not allowed (bf16 or f16"), "{said}");
+    let older = device.with_capability(8, 9).expect("a device");
+    let said = Convolution::<F8E4M3>::builder([1, 8, 8], 16, 16).build(&older).expect_err("refused").to_string();
+    assert!(said.contains("a convolution in e4m3") && said.contains("capability 9.0"), "{said}");
     let said = error(builder.parts(2, 1));
     assert!(said.contains("option a_parts: 2 is not allowed (1 to 1 in e4m3)"), "{said}");
     let said = error(builder.tile(Tile::Rows128Columns256));
@@ -126,4 +162,6 @@ fn numbers_are_those_of_their_bits() {
             assert_eq!(F8E4M3::from_f32(number as f32).to_bits(), bits);
         }
     }
+    assert_eq!(F8E4M3::from_f32(1e4).to_f64(), 448.0);
+    assert_eq!((F8E4M3::MAX.to_f64(), F8E4M3::INFINITY.to_f64()), (416.0, 448.0));
 }

@@ -88,7 +88,7 @@ pub unsafe fn azero_train_loss(loss: Loss) {
         let sample = batch.sample(row);
         let logits = loss.logits.add(row as usize * line as usize);
         let legal = samples.legal.add(sample * n_words as usize);
-        // Of an action that is not legal the logit of any.
+        // Of an action beyond the last the logit of the first, which does not count.
         let logit = |word: u32| {
             let action = word * thread::WARP + lane;
             let is_legal = memory::load(legal, word as usize) >> lane & 1 != 0;

@@ -145,7 +145,7 @@ pub unsafe fn azero_train_forward_narrow(layer: Product) {
 #[kernel(
     shape = forward_shape(value.pixels()).overlapping(),
     max_threads = BLOCK,
-    require = value.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
+    require = value.side == 1 && policy.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
         && value.pixels() == policy.pixels() && !value.weights.is_null() && !policy.weights.is_null() && value.output_gradient.is_null() && policy.output_gradient.is_null()
 )]
 pub unsafe fn azero_train_forward_heads(value: Product, policy: Product) {
@@ -244,8 +244,8 @@ pub unsafe fn azero_train_backward_narrow(layer: Product) {
 #[kernel(
     shape = backward_shape(value.pixels(), value.n_inputs).overlapping(),
     max_threads = BLOCK,
-    require = value.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
-        && value.pixels() == policy.pixels() && value.inputs.is_null() && policy.inputs.is_null() && !value.result.is_null()
+    require = value.side == 1 && policy.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
+        && value.pixels() == policy.pixels() && value.inputs.is_null() && policy.inputs.is_null() && !value.weights.is_null() && !policy.weights.is_null() && !value.result.is_null()
 )]
 pub unsafe fn azero_train_backward_heads(value: Product, policy: Product) {
     follow();
@@ -313,7 +313,7 @@ unsafe fn backward<const N: usize>(layers: [&Product; N]) {
 #[kernel(
     shape = gradient_shape(layer.n_parts(), layer.n_inputs).overlapping(),
     max_threads = BLOCK,
-    require = layer.side == 1 && layer.n_outputs == OUTPUTS && layer.weights.is_null()
+    require = layer.side == 1 && layer.n_outputs == OUTPUTS && layer.weights.is_null() && !layer.inputs.is_null()
 )]
 pub unsafe fn azero_train_gradient_narrow(layer: Product) {
     follow();
@@ -337,9 +337,10 @@ pub unsafe fn azero_train_gradient_narrow(layer: Product) {
 #[kernel(
     shape = gradient_shape(value.n_parts(), value.n_inputs).overlapping(),
     max_threads = BLOCK,
-    require = value.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
+    require = value.side == 1 && policy.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
         && value.pixels() == policy.pixels() && value.part == policy.part && value.option == 0 && policy.option == 0
-        && value.weights.is_null() && policy.weights.is_null()
+        && value.weights.is_null() && policy.weights.is_null() && !value.result.is_null() && !policy.result.is_null()
+        && !value.inputs.is_null() && !policy.inputs.is_null()
 )]
 pub unsafe fn azero_train_gradient_heads(value: Product, policy: Product) {
     follow();

@@ -18,7 +18,7 @@
 //!
 //! [`norm_short`](super::norm_short) has the four that go through all pixels once more, for values in bfloat16.
 //!
-//! The mean is known before squares are summed, so nothing cancels; all sums are in a fixed order.
+//! Here the mean is known before squares are summed, so nothing cancels; all sums are in a fixed order.
 
 #![allow(clippy::needless_range_loop, reason = "the counter is part of an address or a condition too")]
 
@@ -250,10 +250,10 @@ impl Norm {
     }
 }
 
-/// Index of the thread's word that says what passed, in the block's part.
+/// Index of the thread's word that says what passed.
 #[inline(always)]
-pub(super) fn passed_at(part: u32) -> usize {
-    let block = thread::block_idx_y() as usize * thread::grid_dim_x() as usize + part as usize;
+pub(super) fn passed_at() -> usize {
+    let block = thread::block_idx_y() as usize * thread::grid_dim_x() as usize + thread::block_idx_x() as usize;
     block * BLOCK as usize + thread::thread_idx_x() as usize
 }
 
@@ -562,7 +562,7 @@ pub unsafe fn azero_train_norm_apply(norm: Norm) {
             });
             first += SOME;
         }
-        store(norm.passed, passed_at(thread::block_idx_x()), bits);
+        store(norm.passed, passed_at(), bits);
     }
 }
 
@@ -590,7 +590,7 @@ pub unsafe fn azero_train_norm_back_parts(norm: Norm) {
         let (mut sum, mut product, mut most) = ([0.0; 4], [0.0; 4], [0.0; 4]);
         let mean = load_quad(norm.moments, channel as usize);
         let inverse = load_quad(norm.moments, (norm.channels + channel) as usize);
-        let (mut first, bits) = (0, load(norm.passed, passed_at(thread::block_idx_x())));
+        let (mut first, bits) = (0, load(norm.passed, passed_at()));
         while first < OWN {
             let of_pixels = gradients_and_normals(&norm, &range, (first, bits), [mean, inverse]);
             unroll!(I in [0, 1, 2, 3] {
@@ -712,7 +712,7 @@ pub unsafe fn azero_train_norm_back_apply(norm: Norm) {
                 store(norm.scales, FILTER_GRADIENT, factor * load(norm.scales, INPUTS));
             }
         }
-        let (mut first, bits) = (0, load(norm.passed, passed_at(thread::block_idx_x())));
+        let (mut first, bits) = (0, load(norm.passed, passed_at()));
         while first < OWN {
             let of_pixels = gradients_and_normals(&norm, &range, (first, bits), [mean, inverse]);
             unroll!(I in [0, 1, 2, 3] {

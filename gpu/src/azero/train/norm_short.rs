@@ -1,5 +1,5 @@
-//! The [norms](super::norm) of bfloat16 with a multiple of eight channels: a thread has eight channels of four pixels, not four of eight, so what it reads and writes is in whole vectors of 16 bytes, and nothing is asked of what single
-//! precision and scales need. Those that apply what the others found take the parts from the last to the first: what was read last is still in the second-level cache. These kernels wait for instructions as much as for memory, so they have few of them. Parts and moments are those of the other kernels, whose finishes come between.
+//! The [norms](super::norm) of bfloat16 with a multiple of eight channels: a thread has eight channels of four pixels, not four of eight, so what it reads and writes is in whole vectors of 16 bytes; and there are no branches for single
+//! precision and scales. These kernels wait for instructions as much as for memory, so they have few of them. Parts and moments are those of the other kernels, whose finishes come between.
 //!
 //! ```text
 //! passed    [blocks, BLOCK]      bit 8 i + j says whether channel j of the thread's pixel i passed the ReLU
@@ -35,15 +35,13 @@ struct Range {
     lanes: u32,
     /// Octets beside each other.
     across: u32,
-    /// The block's part.
-    part: u32,
     channel: u32,
 }
 
 impl Range {
-    /// In the part `part`.
     #[inline(always)]
-    fn of(norm: &Norm, part: u32) -> Self {
+    fn of(norm: &Norm) -> Self {
+        let part = thread::block_idx_x();
         // As many pixels as a part of quads has.
         let across = across(norm.channels) / 2;
         let bits = across.trailing_zeros();
@@ -55,7 +53,7 @@ impl Range {
         let end = if is_active { from + norm.pixels_of(part) } else { 0 };
         let first = from + lane;
         let stand_in = if first < end { first } else { from };
-        Self { first, stand_in, end, lanes, across, part, channel: if is_active { channel } else { 0 } }
+        Self { first, stand_in, end, lanes, across, channel: if is_active { channel } else { 0 } }
     }
 
     /// The pixel number `i` of the thread's, and whether it is there; one that is not has the number of another that is.
@@ -154,7 +152,7 @@ fn sums_of_lanes(norm: &Norm, range: &Range, mut own: [Octet; 2], scratch: Share
 
 /// Mean of each part, and the sum of squared distances from it.
 ///
-/// Distances are first from the part's first pixel, which is as near to the mean as any other, so that each value is read once.
+/// Squares are of distances from the part's first pixel, so that each value is read once, and the mean's share is taken away. However far that pixel is from the others, at most `n 2⁻²²` of the part's sum of squares is lost for its `n` pixels, since its own distance is among them: nothing beside bfloat16.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, or more pixels of fewer channels, 256 threads.
 /// * Reads: `input_short`.
@@ -166,14 +164,14 @@ fn sums_of_lanes(norm: &Norm, range: &Range, mut own: [Octet; 2], scratch: Share
 ///
 /// # Safety
 /// `norm` describes valid memory, with a multiple of 8 channels, and values in bfloat16.
-#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 5)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 5, require = norm.channels.is_multiple_of(8) && !norm.input_short.is_null() && norm.scales.is_null())]
 pub unsafe fn azero_train_norm_parts_short(norm: Norm) {
     follow();
     let scratch = shared_array![f32; SUMS];
     // A pixel that is not there is the part's first, whose distance is 0.
     let part = thread::block_idx_x();
     let from = part * part_rows(norm.channels);
-    let range = Range { stand_in: from, ..Range::of(&norm, part) };
+    let range = Range { stand_in: from, ..Range::of(&norm) };
     let count = norm.pixels_of(part) as f32;
     // SAFETY: the kernel's promise. Pixels before `end`, the first one, and the thread's channels exist.
     unsafe {
@@ -213,10 +211,10 @@ pub unsafe fn azero_train_norm_parts_short(norm: Norm) {
 ///
 /// # Safety
 /// After the finish. `norm` describes valid memory, with a multiple of 8 channels, values, residual and outputs in bfloat16, and no scales.
-#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 4)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 4, require = norm.channels.is_multiple_of(8) && !norm.input_short.is_null() && norm.scales.is_null())]
 pub unsafe fn azero_train_norm_apply_short(norm: Norm) {
     follow();
-    let range = Range::of(&norm, thread::grid_dim_x() - 1 - thread::block_idx_x());
+    let range = Range::of(&norm);
     let channel = range.channel as usize;
     let has_residual = !norm.residual_short.is_null();
     // SAFETY: the kernel's promise. Pixels and channels exist; each octet is one thread's, and so is a word of what passed.
@@ -259,7 +257,7 @@ pub unsafe fn azero_train_norm_apply_short(norm: Norm) {
                 }
             });
         });
-        store(norm.passed, passed_at(range.part), bits);
+        store(norm.passed, passed_at(), bits);
     }
 }
 
@@ -288,7 +286,7 @@ impl<const N: usize> Gradients<N> {
                     }
                 });
             }
-            Self { first, words, bits: load(norm.passed, passed_at(range.part)) }
+            Self { first, words, bits: load(norm.passed, passed_at()) }
         }
     }
 
@@ -327,11 +325,11 @@ impl<const N: usize> Gradients<N> {
 ///
 /// # Safety
 /// After [`azero_train_norm_apply_short`]. `norm` describes valid memory, with a multiple of 8 channels, and values in bfloat16.
-#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 3)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 3, require = norm.channels.is_multiple_of(8) && !norm.input_short.is_null() && norm.scales.is_null() && !(norm.output_gradient.is_null() && norm.output_gradient_short.is_null()))]
 pub unsafe fn azero_train_norm_back_parts_short(norm: Norm) {
     follow();
     let scratch = shared_array![f32; SUMS];
-    let range = Range::of(&norm, thread::block_idx_x());
+    let range = Range::of(&norm);
     // SAFETY: the kernel's promise. Pixels and channels exist.
     unsafe {
         let of = |i: usize| load_vec4(norm.input_short.add(range.at(&norm, range.pixel(i).0)).cast());
@@ -366,10 +364,10 @@ pub unsafe fn azero_train_norm_back_parts_short(norm: Norm) {
 ///
 /// # Safety
 /// After the finish. `norm` describes valid memory, with a multiple of 8 channels, values and gradients in bfloat16, and no scales.
-#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 3)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 3, require = norm.channels.is_multiple_of(8) && !norm.input_short.is_null() && norm.scales.is_null() && !(norm.output_gradient.is_null() && norm.output_gradient_short.is_null()) && !norm.input_gradient_short.is_null() && (norm.keep == 0 || !norm.output_gradient_short.is_null()))]
 pub unsafe fn azero_train_norm_back_apply_short(norm: Norm) {
     follow();
-    let range = Range::of(&norm, thread::grid_dim_x() - 1 - thread::block_idx_x());
+    let range = Range::of(&norm);
     let channel = range.channel as usize;
     if range.first >= range.end {
         return;

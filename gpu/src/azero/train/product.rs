@@ -63,9 +63,13 @@ impl Tiles {
     }
 }
 
+/// Groups of threads of a small tile.
+const GROUPS: u32 = 4;
 /// Words of a tile pair of each group in shared memory, large and small; their lines are four longer than the tile.
 const LARGE_WORDS: usize = 2 * 16 * (128 + 4);
-const SMALL_WORDS: usize = 4 * 2 * 16 * (32 + 4);
+const SMALL_WORDS: usize = (2 * SMALL.depth * (32 + 4)) as usize;
+const _: () =
+    assert!(LARGE_WORDS as u32 == 2 * LARGE.depth * (LARGE.rows + 4) && SMALL_WORDS as u32 >= 16 * SMALL.threads);
 
 /// One layer's product: what all kernels here take.
 #[repr(C)]
@@ -506,7 +510,7 @@ impl Product {
 }
 
 macro_rules! kernels {
-    ($tiles:ident, $words:ident: $rows:literal, $cols:literal, $depth:literal, $threads:literal, $blocks:literal, $r:literal, $c:literal, $qa:literal, $qb:literal, $groups:literal,
+    ($tiles:ident, $words:ident: $rows:literal, $cols:literal, $depth:literal, $threads:literal, $blocks:literal, $r:literal, $c:literal, $qa:literal, $qb:literal, $groups:expr,
         $forward:ident, $backward:ident, $gradient:ident) => {
         /// Outputs of a layer: a convolution of 9 taps or 1, or a linear layer.
         ///
@@ -584,7 +588,8 @@ macro_rules! kernels {
         #[kernel(
             shape = $tiles.shape(layer.gradient_rows(), layer.n_outputs, layer.n_parts()).overlapping(),
             max_threads = $threads,
-            min_blocks = $blocks
+            min_blocks = $blocks,
+            require = !layer.inputs.is_null()
         )]
         pub unsafe fn $gradient(layer: Product) {
             follow();
@@ -602,7 +607,8 @@ macro_rules! kernels {
 
 kernels!(LARGE, LARGE_WORDS: 128, 128, 16, 256, 2, 2, 2, 2, 2, 1,
     azero_train_forward_large, azero_train_backward_large, azero_train_gradient_large);
-kernels!(SMALL, SMALL_WORDS: 32, 32, 16, 256, 4, 1, 1, 2, 2, 4,
+const _: () = assert!(SMALL.depth == 16 * GROUPS && SMALL.threads == 64 * GROUPS && LARGE.depth == 16);
+kernels!(SMALL, SMALL_WORDS: 32, 32, 16, 256, 4, 1, 1, 2, 2, GROUPS,
     azero_train_forward_small, azero_train_backward_small, azero_train_gradient_small);
 
 /// Threads of a block of [`azero_train_gate`].

@@ -188,7 +188,7 @@ pub const fn sum_shape(n_parts: u32, n_inputs: u32, n_outputs: u32) -> LaunchSha
     LaunchShape::new((n_squares * shares_of(n_parts)).div_ceil(BLOCK), BLOCK)
 }
 
-/// Sum over the divisions of a gradient of filters, in the layout of the weights: of each share of them, an eighth or less, in order, and then of the shares.
+/// Sum over the divisions of a gradient of filters, in the layout of the weights: of each share of them, ⌈parts / shares⌉, in order, and then of the shares.
 ///
 /// * Launch: [`sum_shape`], a thread four outputs and four inputs of a tap and a share of the parts, blocks of 256.
 /// * Reads: `parts`.

@@ -63,7 +63,7 @@ impl Numbers {
             Values::F32 => Precision::F32,
             Values::F16 => Precision::F16,
             Values::Bf16 => Precision::Bf16,
-            Values::E4m3 => Precision::E4m3,
+            Values::U8 => Precision::E4m3,
         }
     }
 
@@ -80,7 +80,7 @@ impl Numbers {
     pub const fn format(self) -> u32 {
         match self.values {
             Values::F16 => parts::format::F16,
-            Values::Bf16 | Values::E4m3 | Values::F32 => parts::format::BF16,
+            Values::Bf16 | Values::U8 | Values::F32 => parts::format::BF16,
         }
     }
 
@@ -88,7 +88,7 @@ impl Numbers {
     const fn one(self) -> u16 {
         match self.values {
             Values::F16 => 0x3C00,
-            Values::Bf16 | Values::E4m3 | Values::F32 => 0x3F80,
+            Values::Bf16 | Values::U8 | Values::F32 => 0x3F80,
         }
     }
 }

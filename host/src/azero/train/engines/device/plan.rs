@@ -168,7 +168,7 @@ pub(super) struct Plan {
     pub n_decayed: u32,
     /// Number of running statistics.
     pub n_running: u32,
-    /// Number of values of the largest gradient that is computed in parts.
+    /// Number of values of the largest gradient that is computed in parts, or of those of both heads' convolutions together.
     pub n_part_values: usize,
 }
 
