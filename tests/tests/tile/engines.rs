@@ -212,7 +212,10 @@ fn a_device_has_its_engines() -> Result<(), Error> {
     assert!(error.contains(" of capability 8.0)"), "{error}");
     let error = Product::<bf16>::builder(8, 8, 8).engine(Engine::Mma).tile(Tile::Rows128Columns64).build(&simt);
     let error = error.expect_err("refused").to_string();
-    assert!(error.contains("option tile: 128x64 is not allowed (128x256, 128x128, 64x64 by engine mma)"), "{error}");
+    assert!(
+        error.contains("option tile: 128x64 is not allowed (128x256, 128x128, 64x64 in bf16 by engine mma)"),
+        "{error}"
+    );
     let error = Product::<bf16>::builder(8, 8, 8).build(&simt.with_capability(7, 5)?).expect_err("refused").to_string();
     assert!(error.contains("a product in bf16") && error.contains("8.0 or newer"), "{error}");
     let error =

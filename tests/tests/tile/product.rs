@@ -247,14 +247,14 @@ fn what_cannot_be_multiplied_is_refused() {
     assert!(error(Product::builder(1, 4, 80).division(64).rectifier(true)).contains("option rectifier: true"));
     let said = error(Product::builder(1, 8, 80).b_by_depth(true).tile(Tile::Rows128Columns64));
     assert!(
-        said.contains("option tile: 128x64 is not allowed (128x256, 128x128, 64x64 for operands that lie depth by depth by engine wgmma"),
+        said.contains("option tile: 128x64 is not allowed (128x256, 128x128, 64x64 for operands that lie depth by depth in bf16 by engine wgmma"),
         "{said}"
     );
     let said = Product::<f32>::builder(8, 8, 8).b_by_depth(true).build(&device).expect_err("refused").to_string();
     assert!(said.contains("option b_by_depth: true is not allowed (false for tf32"), "{said}");
     assert!(error(Product::builder(8, 8, 8).cluster(3)).contains("option cluster: 3 is not allowed (1, 2, 4, 8, 16)"));
     let said = error(Product::builder(8, 8, 8).tile(Tile::Rows128Columns256).cluster(2));
-    assert!(said.contains("option cluster: 2 is not allowed (1 for tile 128x256 by engine wgmma)"), "{said}");
+    assert!(said.contains("option cluster: 2 is not allowed (1 for tile 128x256 in bf16 by engine wgmma)"), "{said}");
     let stream = device.stream().expect("a stream");
     let product = Product::<bf16>::builder(2, 2, 8).build(&device).expect("a product");
     let [long, short] = [16, 15].map(|len| stream.alloc::<bf16>(len).expect("a buffer"));
