@@ -204,7 +204,7 @@ fn no_address_is_a_plain_sum_whose_base_moves_on() {
 fn kernels_that_move_registers_are_launched_with_enough() {
     // Towers of split numbers; products of two warpgroups.
     for (set, registers, n) in
-        [(&AZERO_FUSED, azero::fused::tower::LAUNCH_REGISTERS, 2), (&TILE_WGMMA, tile::wgmma::LAUNCH_REGISTERS, 40)]
+        [(&AZERO_FUSED, azero::fused::tower::LAUNCH_REGISTERS, 2), (&TILE_WGMMA, tile::wgmma::LAUNCH_REGISTERS, 42)]
     {
         if !is_there(set) {
             continue;
@@ -333,11 +333,13 @@ fn is_double(name: &str) -> bool {
         || name.starts_with("azero_search_noise_")
 }
 
-/// Kernels that fuse by [`fma`](warpplay_gpu::cuda::math::fma): matrix products in single precision, and the update of the whole-epoch kernel.
+/// Kernels that fuse by [`fma`](warpplay_gpu::cuda::math::fma): matrix products in single precision, norms of bfloat16, and the update of the whole-epoch kernel.
 fn is_fused(name: &str) -> bool {
     let train = ["forward_", "backward_", "gradient_"];
     let train =
         name.strip_prefix("azero_train_").is_some_and(|rest| train.iter().any(|product| rest.starts_with(product)));
+    // Norms whose results are rounded to bfloat16.
+    let norms = name.starts_with("azero_train_norm_") && name.ends_with("_short");
     // The convolutions on tensor cores have no products beside theirs, and packing none at all.
     let heads = ["azero_layers_heads_", "azero_layers_planes"].iter().any(|prefix| name.starts_with(prefix));
     let short = ["_tf32", "_bf16", "_fp16"].iter().any(|format| name.contains(format));
@@ -388,6 +390,7 @@ fn is_fused(name: &str) -> bool {
         "azero_paper_torso_shared_plain",
     ];
     train
+        || norms
         || azero
         || others.contains(&name)
         || name.starts_with("tile_")
