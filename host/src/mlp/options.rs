@@ -546,6 +546,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn precisions_that_no_engine_has_are_refused() {
+        for precision in [Precision::E4m3, Precision::I16] {
+            let said = Options { precision, ..Options::default() }.check().expect_err("refused").to_string();
+            assert_eq!(said, format!("option precision: {precision} is not allowed (f32, f64, tf32, bf16 or f16)"));
+        }
+    }
+
+    #[test]
     fn schedules_start_and_end_where_they_should() {
         let base = Options { learning_rate: 0.5, epochs: 4, ..Options::default() };
         let step = Options { schedule: Schedule::Step { every: 2, factor: 0.1 }, ..base.clone() };
