@@ -115,6 +115,27 @@ pub fn filter_gradient(images: Images<'_>, gradient: &[f64], outputs: usize) -> 
     sums
 }
 
+/// The rows of a matrix `[lines][columns]` that `rows` names; one that it does not have is of zeros.
+pub fn gathered(matrix: &[f64], columns: usize, rows: &[u32]) -> Vec<f64> {
+    let lines = || matrix.chunks(columns);
+    rows.iter().flat_map(|&row| lines().nth(row as usize).map_or(vec![0.0; columns], <[f64]>::to_vec)).collect()
+}
+
+/// Moments of the columns of C, `[m][n]`, of each `rows` rows of it: `[2][⌈m / rows⌉][n]`, means, and sums of squared distances from them.
+pub fn moments(c: &[f64], n: usize, rows: usize) -> Vec<f64> {
+    let (mut means, mut squares) = (Vec::new(), Vec::new());
+    for block in c.chunks(rows * n) {
+        for column in 0..n {
+            let values = || block.iter().skip(column).step_by(n);
+            let mean = values().sum::<f64>() / values().count() as f64;
+            means.push(mean);
+            squares.push(values().map(|value| (value - mean).powi(2)).sum());
+        }
+    }
+    means.append(&mut squares);
+    means
+}
+
 /// What becomes of the sums `[m][n]`.
 fn finished(sums: Vec<f64>, n: usize, epilogue: Epilogue<'_>) -> Vec<f64> {
     let Epilogue { factor, bias, residual, rectifies, mask } = epilogue;
@@ -133,6 +154,17 @@ fn finished(sums: Vec<f64>, n: usize, epilogue: Epilogue<'_>) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_by_hand() {
+        assert_eq!(gathered(&[1.0, 2.0, 3.0, 4.0], 2, &[1, 2, 0, u32::MAX]), [3.0, 4.0, 0.0, 0.0, 1.0, 2.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn moments_by_hand() {
+        // Columns 1 3 | 9 and 0 4 | 5.
+        assert_eq!(moments(&[1.0, 0.0, 3.0, 4.0, 9.0, 5.0], 2, 2), [2.0, 2.0, 9.0, 5.0, 2.0, 8.0, 0.0, 0.0]);
+    }
 
     #[test]
     fn a_product_by_hand() {

@@ -95,10 +95,12 @@
 //! | `tile/convolution.rs`, `tile/numbers.rs` | a convolution of images differs from the plain program, in some board, filter, format or tile, an image alone from the same among others, or a wrong size is accepted |
 //! | `tile/e4m3.rs` | numbers of 8 bits are not those of their bits, their products differ from the plain program or lose bits between slabs, or what they do not have is accepted |
 //! | `tile/filter_gradient.rs` | the gradient of filters differs from the plain program, or a wrong size is accepted |
+//! | `tile/moments.rs` | moments of the columns of C differ from those of its values in double precision, C has other bits than without them, or what they do not go with is taken |
 //! | `tile/ladder.rs` | a step of the page on one product differs from the product in double precision, or takes a size that it should refuse |
 //! | `tile/product.rs`, `tile/engines.rs`, `tile/case.rs` | a product of matrices differs from the plain program, in some shape, format or tile, or a wrong size is accepted |
 //! | `tile/beside.rs` | a bench takes what is no answer for the time of another program, or does not say why there is none |
 //! | `tile/rate.rs` | the peak of `mma.sync` is counted of other products than were made |
+//! | `tile/rows.rs` | a product of gathered rows has other bits than one of rows copied together, bytes are other numbers, or what they do not go with is taken |
 //! | `shogi/reference.rs` | the plain rules, objective or learning of shogi differ from other people's programs |
 //! | `shogi/records.rs` | a record is read wrongly, or a bad one is not named; an encoding is not found |
 //! | `shogi/dataset.rs` | legal moves, children or their differences are wrong; a data set on disk loses something, or a damaged one is opened |

@@ -25,6 +25,7 @@ impl GroupTask {
             maps,
             a: core::ptr::null(),
             b: core::ptr::null(),
+            rows: core::ptr::null(),
             bias: core::ptr::null(),
             mask: core::ptr::null(),
             residual: core::ptr::null(),
@@ -33,6 +34,7 @@ impl GroupTask {
             c_short: core::ptr::null_mut(),
             overflow: self.overflow,
             found_factor: core::ptr::null(),
+            moments: core::ptr::null_mut(),
             a_part_stride: 0,
             b_part_stride: 0,
             c_part_stride: member.c_part_stride,
@@ -54,6 +56,8 @@ impl GroupTask {
             width: 0,
             b_part_layers: 1,
             cluster: 1,
+            a_rows: member.m,
+            reserved: 0,
         }
     }
 }
@@ -116,7 +120,7 @@ macro_rules! groups {
             )]
             pub unsafe fn $name(task: GroupTask) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.
-                unsafe { product::<$format, _, $sums, $groups, 1, true, true, ALONE, false>(&task, &Softmax::NONE) }
+                unsafe { product::<$format, _, $sums, $groups, 1, true, true, ALONE, false, false>(&task, &Softmax::NONE) }
             }
         )*
     };

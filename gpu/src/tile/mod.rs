@@ -8,8 +8,9 @@
 //! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_128_high`, `…_64_single`: columns of a tile; `…_{128,64}_shared`: blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth; `tile_wgmma_e4m3_{128_high,128,64_single}` | `sm_90a` |
 //! | [`group`] | `tile_wgmma_{bf16,f16}_128_ab_group`, `…_64_single_ab_group`: several products | `sm_90a` |
 //! | [`logits`] | `tile_wgmma_{bf16,f16}_64_{single,shared}_b_softmax`: logits, loss and its gradient | `sm_90a` |
-//! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab`; `tile_mma_{bf16,f16}_64_b_softmax`: logits, loss and its gradient | `sm_80` on |
-//! | [`plain`] | `tile_plain_{128,64}`: rows and columns of a tile; `…_a`, `…_b`, `…_ab`; operands of single precision | `sm_75` on |
+//! | [`moments`] | `tile_wgmma_{bf16,f16}_{256,128_high,128,64_single}_moments`: moments of the columns of C as well | `sm_90a` |
+//! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab`; `tile_mma_{bf16,f16}_64_b_softmax`: logits, loss and its gradient; `tile_mma_{bf16,f16,tf32}_{128,64}_{rows,bytes}`: rows of A gathered, A of bytes | `sm_80` on |
+//! | [`plain`] | `tile_plain_{128,64}`: rows and columns of a tile; `…_a`, `…_b`, `…_ab`; operands of single precision; `…_rows`, `…_bytes` | `sm_75` on |
 //!
 //! [`task`] is what a launch works on, [`images`] how A may be images, [`epilogue`] what becomes of its sums; [`softmax`] is one of those.
 //!
@@ -40,8 +41,11 @@ pub mod images;
 pub mod logits;
 #[cfg(feature = "tile-mma")]
 pub mod mma;
+#[cfg(feature = "tile-wgmma")]
+pub mod moments;
 #[cfg(feature = "tile-plain")]
 pub mod plain;
+pub mod rows;
 mod slab;
 pub mod softmax;
 pub mod task;
@@ -119,4 +123,12 @@ crate::kernel_set! {
     logits::tile_wgmma_bf16_64_shared_b_softmax,
     logits::tile_wgmma_f16_64_single_b_softmax,
     logits::tile_wgmma_f16_64_shared_b_softmax,
+    moments::tile_wgmma_bf16_256_moments,
+    moments::tile_wgmma_bf16_128_high_moments,
+    moments::tile_wgmma_bf16_128_moments,
+    moments::tile_wgmma_bf16_64_single_moments,
+    moments::tile_wgmma_f16_256_moments,
+    moments::tile_wgmma_f16_128_high_moments,
+    moments::tile_wgmma_f16_128_moments,
+    moments::tile_wgmma_f16_64_single_moments,
 }

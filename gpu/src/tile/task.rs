@@ -16,6 +16,9 @@ pub mod activation {
 /// Most parts of a number, see [`n_pairs`].
 pub const MAX_PARTS: u32 = 3;
 
+/// Rows of C whose [`moments`](ProductTask::moments) are one.
+pub const MOMENT_ROWS: u32 = 64;
+
 /// Most blocks of a cluster that share a tile's depth.
 pub const MAX_CLUSTER: u32 = 16;
 
@@ -23,8 +26,10 @@ pub const MAX_CLUSTER: u32 = 16;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[args(
-    /// Bytes of an operand's value.
-    value_bytes: u32,
+    /// Bytes of a value of A.
+    a_bytes: u32,
+    /// Bytes of a value of B.
+    b_bytes: u32,
     /// 1 where A lies depth by depth, `[k][a_stride]`.
     a_by_depth: u32,
     /// 1 where B lies depth by depth, `[k][b_stride]`.
@@ -35,10 +40,10 @@ pub const MAX_CLUSTER: u32 = 16;
 #[require(m >= 1 && n >= 1 && k >= 1 && n <= c_stride && division >= 1)]
 #[require((1..=MAX_PARTS).contains(&a_parts) && (1..=MAX_PARTS).contains(&b_parts) && (1..=MAX_PARTS).contains(&c_parts))]
 #[require((if a_by_depth != 0 { m } else { k }) <= a_stride && (b_by_depth != 0 && side > 1 || (if b_by_depth != 0 { n } else { k }) <= b_stride))]
-#[require((a_stride * value_bytes).is_multiple_of(16) && (b_stride * value_bytes).is_multiple_of(16))]
+#[require((a_stride * a_bytes).is_multiple_of(16) && (b_stride * b_bytes).is_multiple_of(16))]
 #[require(mask_stride.is_multiple_of(4) && mask_stride >= n || mask.is_none())]
 #[require(side == 1 || (side == 3 || side == 5 || side == 7) && height >= 1 && width >= 1 && a_by_depth == b_by_depth)]
-#[require(b_part_layers >= 1)]
+#[require(b_part_layers >= 1 && (a_rows == m || !rows.is_none()))]
 #[require(k <= division || bias.is_none() && mask.is_none() && residual.is_none() && residual_short.is_none() && c_short.is_none() && activation == activation::NONE)]
 #[require(side == 1 || a_by_depth != 0 || m.is_multiple_of(height * width) && division >= k && side * side * k <= b_stride)]
 #[require(side == 1 || a_by_depth == 0 || k.is_multiple_of(height * width) && n.is_multiple_of(side * side * super::images::COLUMNS))]
@@ -48,12 +53,16 @@ pub struct ProductTask {
     #[len(2 * (if side == 1 { 1 } else if b_by_depth != 0 { b_parts } else { a_parts }))]
     #[nullable]
     pub maps: *const TensorMap,
-    /// `[a_parts][m][a_stride]`, or `[a_parts][k][a_stride]`, A; some kernels read it through its map.
-    #[len(((a_parts - 1) as usize * a_part_stride as usize + (if a_by_depth != 0 { k } else { m }) as usize * a_stride as usize) * value_bytes as usize)]
+    /// `[a_parts][a_rows][a_stride]`, or `[a_parts][k][a_stride]`, A; some kernels read it through its map.
+    #[len(((a_parts - 1) as usize * a_part_stride as usize + (if a_by_depth != 0 { k } else { a_rows }) as usize * a_stride as usize) * a_bytes as usize)]
     pub a: *const u8,
     /// `[b_parts][n][b_stride]`, a row for each column, or `[b_parts][k][b_stride]`, B; some kernels read it through its map.
-    #[len(((b_parts - 1) as usize * b_part_stride as usize + (if b_by_depth != 0 { k } else { n }) as usize * b_stride as usize) * value_bytes as usize)]
+    #[len(((b_parts - 1) as usize * b_part_stride as usize + (if b_by_depth != 0 { k } else { n }) as usize * b_stride as usize) * b_bytes as usize)]
     pub b: *const u8,
+    /// `[m]` Which row of A is each row of the product, in kernels that [gather](super::rows); one beyond A's is a row of zeros. Null for the row of the same number.
+    #[len(m)]
+    #[nullable]
+    pub rows: *const u32,
     /// `[n]` What is added to the columns of C; null for nothing.
     #[len(n)]
     #[nullable]
@@ -86,13 +95,17 @@ pub struct ProductTask {
     #[len(1)]
     #[nullable]
     pub found_factor: *const f32,
+    /// `[2][⌈m / 64⌉][n]` Of each [`MOMENT_ROWS`] rows of C, as they are written: the mean of each column, and the sum of squared distances from it; null in kernels without.
+    #[len(2 * m.div_ceil(MOMENT_ROWS) * n)]
+    #[nullable]
+    pub moments: *mut f32,
     /// Values from a part of A to the next.
     pub a_part_stride: u64,
     /// Values from a part of B to the next.
     pub b_part_stride: u64,
     /// Values from a part or division of C to the next.
     pub c_part_stride: u64,
-    /// Rows of A and C.
+    /// Rows of C; of A too, where none are gathered.
     pub m: u32,
     /// Columns of B and C.
     pub n: u32,
@@ -128,9 +141,13 @@ pub struct ProductTask {
     pub b_part_layers: u32,
     /// Blocks that share the depth of a tile, 1 to [`MAX_CLUSTER`].
     pub cluster: u32,
+    /// Rows of A; `m` where none are gathered.
+    pub a_rows: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<ProductTask>() == 184);
+const _: () = assert!(size_of::<ProductTask>() == 208);
 
 impl ProductTask {
     /// What sums are multiplied with before the bias is added.

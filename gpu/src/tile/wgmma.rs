@@ -5,7 +5,7 @@
 
 use core::borrow::Borrow;
 
-use super::epilogue::{self, Part, meet, write};
+use super::epilogue::{self, Part, meet, write, write_with_moments};
 use super::images::{self, Column, Pixel, taps_of_depth};
 use super::slab::Slabs;
 use super::softmax::Softmax;
@@ -164,7 +164,7 @@ pub(super) const fn shape_of_tiles<const R: usize, const GROUPS: u32, const HIGH
 }
 
 /// The launch shape of a product, or of a convolution with filters of `side` taps: such launches follow short ones, of norms, and overlap with them however many tiles they have.
-const fn shape_of(shape: LaunchShape, side: u32) -> LaunchShape {
+pub(super) const fn shape_of(shape: LaunchShape, side: u32) -> LaunchShape {
     if side > 1 { shape.overlapping() } else { shape }
 }
 
@@ -257,10 +257,10 @@ unsafe fn maps_at(maps: *const TensorMap) -> [MapAt; 2] {
     unsafe { [MapAt::new(maps), MapAt::new(maps.add(1))] }
 }
 
-/// See the module. `S`: whether the rows of C become gradients of `softmax`.
+/// See the module. `S`: whether the rows of C become gradients of `softmax`; `M`: whether moments of its columns are wanted.
 ///
 /// # Safety
-/// Launched with `shape`; the maps are those of the tasks, with the rectangles that the kernel asks for, and the tasks' arrays have the lengths they say; with `S` C has as many columns as [`softmax`](super::softmax) allows.
+/// Launched with `shape`; with `M` what [`write_with_moments`] asks for; the maps are those of the tasks, with the rectangles that the kernel asks for, and the tasks' arrays have the lengths they say; with `S` C has as many columns as [`softmax`](super::softmax) allows.
 #[inline(always)]
 pub(super) unsafe fn product<
     F: Multiply<R, A, B>,
@@ -272,6 +272,7 @@ pub(super) unsafe fn product<
     const B: bool,
     const N: usize,
     const S: bool,
+    const M: bool,
 >(
     tasks: T,
     softmax: &Softmax,
@@ -307,12 +308,12 @@ pub(super) unsafe fn product<
             if GROUPS == 2 {
                 wgmma::fewer_registers::<FETCHER_REGISTERS>(&whole);
             }
-            fetch::<F, T, R, GROUPS, HIGH, A, B, N>(tasks, ring, warp_index);
+            fetch::<F, T, R, GROUPS, HIGH, A, B, N, M>(tasks, ring, warp_index);
         } else {
             if GROUPS == 2 {
                 wgmma::more_registers::<WORKER_REGISTERS>(&whole);
             }
-            work::<F, T, R, GROUPS, HIGH, A, B, N, S>(tasks, softmax, (ring, bias), &whole);
+            work::<F, T, R, GROUPS, HIGH, A, B, N, S, M>(tasks, softmax, (ring, bias), &whole);
         }
     }
 }
@@ -358,6 +359,7 @@ unsafe fn fetch<
     const A: bool,
     const B: bool,
     const N: usize,
+    const M: bool,
 >(
     tasks: T,
     ring: Ring,
@@ -444,6 +446,14 @@ unsafe fn fetch<
         stage += to - from;
         // When the bias is there.
         sync_simt();
+        if M {
+            // When moments are there, and when they are read.
+            let mut barrier = 0;
+            while barrier < 2 * HIGH {
+                sync_simt();
+                barrier += 1;
+            }
+        }
         if N == SHARED {
             // When the sums are there, and when they are read.
             meet();
@@ -480,6 +490,7 @@ unsafe fn work<
     const B: bool,
     const N: usize,
     const S: bool,
+    const M: bool,
 >(
     tasks: T,
     softmax: &Softmax,
@@ -572,9 +583,17 @@ unsafe fn work<
         };
         // SAFETY: each value of C is one warp's, the exchange lies behind the bias, and the group's bias is complete.
         unsafe {
-            write::<F, R, N, S>(task, softmax, &d, part);
-            if HIGH == 2 {
-                write::<F, R, N, S>(task, softmax, &e, Part { row: part.row + GROUP_ROWS, ..part });
+            let second = Part { row: part.row + GROUP_ROWS, ..part };
+            if M {
+                write_with_moments::<F, R>(task, &d, part, FIRST_BARRIER + group);
+                if HIGH == 2 {
+                    write_with_moments::<F, R>(task, &e, second, FIRST_BARRIER + group);
+                }
+            } else {
+                write::<F, R, N, S>(task, softmax, &d, part);
+                if HIGH == 2 {
+                    write::<F, R, N, S>(task, softmax, &e, second);
+                }
             }
         }
         half = width::<R>() - half;
@@ -638,7 +657,7 @@ macro_rules! products {
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the maps are as the kernel asks.
-                unsafe { product::<$format, _, $sums, $groups, $high, $a, $b, $quads, false>(&task, &Softmax::NONE) }
+                unsafe { product::<$format, _, $sums, $groups, $high, $a, $b, $quads, false, false>(&task, &Softmax::NONE) }
             }
         )*
     };

@@ -27,6 +27,7 @@ pub struct ConvolutionBuilder<T> {
     mask_stride: Option<u32>,
     factor: f32,
     rectifier: bool,
+    moments: bool,
     tile: Option<Tile>,
     operands: PhantomData<T>,
 }
@@ -77,6 +78,7 @@ impl<T: Operand> Convolution<T> {
             mask_stride: None,
             factor: 1.0,
             rectifier: false,
+            moments: false,
             tile: None,
             operands: PhantomData,
         }
@@ -107,6 +109,23 @@ impl<T: Operand> Convolution<T> {
         c: &mut Buffer<C>,
     ) -> Result<()> {
         self.product.run(stream, operands, epilogue, c)
+    }
+
+    /// Queues the convolution, and the [moments of its outputs](super#moments-of-columns), of each 64 pixels that follow each other, for which it was [built](ConvolutionBuilder::moments).
+    ///
+    /// * `moments` `[2][⌈pixels / 64⌉][outputs]`, of the pixels of all images; it may be longer.
+    ///
+    /// # Errors
+    /// As [`Product::run_with_moments`].
+    pub fn run_with_moments<C: Output<T>>(
+        &self,
+        stream: &Stream,
+        operands: &Operands<T>,
+        epilogue: Epilogue<'_, T>,
+        c: &mut Buffer<C>,
+        moments: &mut Buffer<f32>,
+    ) -> Result<()> {
+        self.product.run_with_moments(stream, operands, epilogue, c, moments)
     }
 
     /// The tile: its rows are pixels.
@@ -170,6 +189,12 @@ impl<T: Operand> ConvolutionBuilder<T> {
         Self { rectifier, ..self }
     }
 
+    /// Whether [moments of the outputs](super#moments-of-columns) are made too, by [`Convolution::run_with_moments`]; default not. In bf16 and f16; the result has one part, and `outputs` and `c_stride` are multiples of 4 where it is of single precision, else of 8.
+    #[must_use]
+    pub fn moments(self, moments: bool) -> Self {
+        Self { moments, ..self }
+    }
+
     /// The tile; default the one that should be fastest.
     #[must_use]
     pub fn tile(self, tile: impl Into<Option<Tile>>) -> Self {
@@ -195,7 +220,7 @@ impl<T: Operand> ConvolutionBuilder<T> {
     /// # Errors
     /// [`Error::Option`] for what has another name in a product.
     fn shape(&self) -> Result<Shape> {
-        let Self { size, channels, outputs, side, c_stride, c_parts, factor, rectifier, .. } = *self;
+        let Self { size, channels, outputs, side, c_stride, c_parts, factor, rectifier, moments, .. } = *self;
         let ([_, height, width], [parts_of_images, parts_of_filters]) = (size, self.parts);
         let m = checked(size, side, channels, outputs)?;
         let stride = |name: &'static str, stride: Option<u32>| checked_stride::<T>(name, stride, channels);
@@ -216,6 +241,8 @@ impl<T: Operand> ConvolutionBuilder<T> {
             division: channels,
             factor,
             rectifier,
+            moments,
+            gathered: None,
         })
     }
 }

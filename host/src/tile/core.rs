@@ -2,14 +2,14 @@
 
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 use warpplay_gpu::ptx::embedded::{TILE_MMA, TILE_PLAIN, TILE_WGMMA};
-use warpplay_gpu::tile::task::{MAX_PARTS, ProductTaskArgs, activation, n_pairs};
+use warpplay_gpu::tile::task::{MAX_PARTS, MOMENT_ROWS, ProductTaskArgs, activation, n_pairs};
 use warpplay_gpu::tile::wgmma::{self, GROUP_ROWS};
 
 use super::choice::shared_split;
 use super::engine::{Engine, Launch};
 use super::shares::Shares;
 use super::size::{CLUSTERS, Tile};
-use super::{mma, plain};
+use super::{mma, moments, plain};
 use crate::runtime::tensor_map::{Matrix, Pixels, Values, image_map, tensor_map};
 use crate::{Backend, Buffer, Device, Error, In, InOut, LaunchShape, Module, Precision, Result, Stream};
 
@@ -45,6 +45,15 @@ impl Lie {
     }
 }
 
+/// Rows of A that are gathered, or bytes, or both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Gathered {
+    /// Rows of A; `None` where they are those of C.
+    pub a_rows: Option<u32>,
+    /// Whether A is of bytes.
+    pub bytes: bool,
+}
+
 /// What is multiplied, and what becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shape {
@@ -58,6 +67,8 @@ pub(crate) struct Shape {
     pub images: Option<Images>,
     pub a: Lie,
     pub b: Lie,
+    /// `None` for rows of A as they lie, of the operands' format.
+    pub gathered: Option<Gathered>,
     pub c_stride: u32,
     pub c_parts: u32,
     /// Values from a part or division of C to the next.
@@ -67,6 +78,8 @@ pub(crate) struct Shape {
     pub division: u32,
     pub factor: f32,
     pub rectifier: bool,
+    /// Whether moments of the columns of C are made too.
+    pub moments: bool,
 }
 
 /// Largest number of rows, columns or depths; so a C has fewer tiles than 32 bits count, since it fits into memory.
@@ -81,6 +94,19 @@ impl Shape {
     /// Bytes of an operand's value.
     const fn value_bytes(&self) -> u32 {
         self.values.bytes()
+    }
+
+    /// Bytes of a value of A.
+    const fn a_bytes(&self) -> u32 {
+        match self.gathered {
+            Some(Gathered { bytes: true, .. }) => 1,
+            _ => self.value_bytes(),
+        }
+    }
+
+    /// Rows of A, for `m` of the product.
+    fn a_rows(&self, m: u32) -> u32 {
+        self.gathered.and_then(|gathered| gathered.a_rows).unwrap_or(m)
     }
 
     /// Taps of a filter; 1 of matrices.
@@ -125,16 +151,34 @@ impl Shape {
     /// [`Error::Option`] for what is not allowed.
     pub(super) fn check(&self, engine: Engine) -> Result<()> {
         let Self { m, n, k, a, b, c_stride, c_parts, division, .. } = *self;
-        for (name, size) in [("m", m), ("n", n), ("k", k)] {
+        let a_rows = self.a_rows(m);
+        for (name, size) in [("m", m), ("n", n), ("k", k), ("a_rows", a_rows)] {
             if !(1..=MAX_SIZE).contains(&size) {
                 return Err(Error::option(name, size, format!("1 to {MAX_SIZE}")));
             }
         }
-        let step = 16 / self.value_bytes();
+        if let Some(gathered) = self.gathered {
+            let name = if gathered.bytes { "bytes" } else { "gathered" };
+            if engine == Engine::Wgmma {
+                return Err(Error::option(
+                    "engine",
+                    engine,
+                    format!("{} or {} with {name}", Engine::Mma, Engine::Plain),
+                ));
+            }
+            if a.by_depth || b.by_depth {
+                return Err(Error::option(name, true, "false where an operand lies by depth"));
+            }
+            if gathered.bytes && a.parts > 1 {
+                return Err(Error::option("a_parts", a.parts, "1 where A is of bytes"));
+            }
+        }
         for ([stride, part_stride, parts, by_depth], lie, rows) in [
-            (["a_stride", "a_part_stride", "a_parts", "a_by_depth"], a, m),
+            (["a_stride", "a_part_stride", "a_parts", "a_by_depth"], a, a_rows),
             (["b_stride", "b_part_stride", "b_parts", "b_by_depth"], b, n),
         ] {
+            let bytes = if stride == "a_stride" { self.a_bytes() } else { self.value_bytes() };
+            let step = 16 / bytes;
             // A column of B has all taps of a filter; its depth is a pixel of images.
             let k = if stride == "b_stride" && !lie.by_depth { k * self.taps() } else { k };
             let rows = match self.images {
@@ -158,7 +202,7 @@ impl Shape {
                 return Err(Error::option(parts, lie.parts, format!("1 to {most} in {precision}")));
             }
             let whole = u64::from(lines) * u64::from(lie.stride);
-            let most = (1u64 << 40) / u64::from(self.value_bytes()) - 1;
+            let most = (1u64 << 40) / u64::from(bytes) - 1;
             if lie.part_stride < whole || lie.part_stride > most || !lie.part_stride.is_multiple_of(step.into()) {
                 let allowed =
                     format!("a multiple of {step} values, from {whole} to {most}: rows or depths times the stride");
@@ -184,6 +228,14 @@ impl Shape {
         }
         if division < k && self.rectifier {
             return Err(Error::option("rectifier", true, "false where the depth is divided"));
+        }
+        if self.moments && (division < k || c_parts > 1 || a.by_depth || b.by_depth) {
+            let allowed = "false where the depth is divided, C has parts or an operand lies by depth";
+            return Err(Error::option("moments", true, allowed));
+        }
+        if self.moments && (engine != Engine::Wgmma || self.value_bytes() != 2) {
+            let allowed = format!("false for {} by engine {engine}: bf16 and f16 by wgmma", self.precision(engine));
+            return Err(Error::option("moments", true, allowed));
         }
         Ok(())
     }
@@ -246,6 +298,18 @@ impl Shape {
         self.m.div_ceil(rows) as u64 * self.n.div_ceil(columns) as u64 * self.divisions() as u64
     }
 
+    /// Values of the moments of the columns of C.
+    pub const fn n_moments(&self) -> usize {
+        2 * self.m.div_ceil(MOMENT_ROWS) as usize * self.n as usize
+    }
+
+    /// Whether an engine has a kernel with a tile.
+    fn has_kernel(&self, engine: Engine, tile: Tile) -> bool {
+        tile.reads(engine, self.values, [self.a.by_depth, self.b.by_depth])
+            && (!self.moments || moments::has(tile))
+            && (self.gathered.is_none() || matches!(tile, Tile::Rows128Columns128 | Tile::Rows64Columns64))
+    }
+
     /// Slabs of a tile's depth, of all pairs of parts.
     pub(super) fn slabs(&self) -> u64 {
         u64::from(n_pairs(self.a.parts, self.b.parts)) * u64::from(self.k.min(self.division).div_ceil(self.slab()))
@@ -256,6 +320,8 @@ impl Shape {
 pub(crate) struct Views<'a> {
     pub a: In<'a, u8>,
     pub b: In<'a, u8>,
+    /// Which rows of A are multiplied, where they are gathered.
+    pub rows: In<'a, u32>,
     pub bias: In<'a, f32>,
     /// Of C's format, or of the other; one of them at most.
     pub residual: In<'a, f32>,
@@ -267,6 +333,8 @@ pub(crate) struct Views<'a> {
     pub overflow: InOut<'a, u32>,
     /// What sums are multiplied with as well, found on the device.
     pub found_factor: In<'a, f32>,
+    /// Where the shape asks for them.
+    pub moments: InOut<'a, f32>,
 }
 
 /// The kernels of a device, loaded once for many products.
@@ -311,12 +379,11 @@ impl Kernels {
 
     /// The tile that should be fastest, of those whose depth so many blocks share.
     pub fn fastest(&self, shape: &Shape, cluster: u32) -> Tile {
-        let by_depth = [shape.a.by_depth, shape.b.by_depth];
         let of_filters = shape.images.is_some() && shape.b.by_depth;
         let tiles: Vec<_> = Tile::ALL
             .iter()
             .copied()
-            .filter(|tile| tile.reads(self.engine, shape.values, by_depth))
+            .filter(|&tile| shape.has_kernel(self.engine, tile))
             .filter(|tile| cluster == 1 || tile.is_shared(self.engine, shape.values))
             .filter(|tile| !of_filters || OF_FILTERS.contains(tile))
             // A matrix that is read once comes from memory, for which high tiles are no faster.
@@ -330,7 +397,7 @@ impl Kernels {
         // The bits of an image do not depend on how many there are: its depth is not shared.
         let of_images = shape.images.is_some() && !shape.b.by_depth;
         let shared = || shared_split(|tile| shape.n_tiles(tile), shape.slabs(), self.multiprocessors);
-        let is_shared = Tile::Rows64Columns64.is_shared(self.engine, shape.values) && !of_images;
+        let is_shared = Tile::Rows64Columns64.is_shared(self.engine, shape.values) && !of_images && !shape.moments;
         is_shared.then(shared).flatten().unwrap_or_else(|| (self.fastest(shape, 1), 1))
     }
 }
@@ -376,23 +443,25 @@ impl Core {
         };
         let refused = || {
             let lie = if by_depth == [false; 2] { "" } else { " for operands that lie depth by depth" };
-            let allowed =
-                Tile::ALL.iter().filter(|tile| tile.reads(engine, shape.values, by_depth)).map(|tile| tile.name());
+            let allowed = Tile::ALL.iter().filter(|&&tile| shape.has_kernel(engine, tile)).map(|tile| tile.name());
             let allowed = allowed.collect::<Vec<_>>().join(", ");
+            let with = match (shape.moments, shape.gathered) {
+                (true, _) => " with moments",
+                (_, Some(Gathered { bytes: true, .. })) => " with bytes",
+                (_, Some(_)) => " with gathered rows",
+                _ => "",
+            };
             let precision = shape.precision(engine);
-            Error::option("tile", tile, format!("{allowed}{lie} in {precision} by engine {engine}"))
+            Error::option("tile", tile, format!("{allowed}{lie}{with} in {precision} by engine {engine}"))
         };
         if shape.images.is_some() && shape.b.by_depth && !OF_FILTERS.contains(&tile) {
             let [wide, square, small] = OF_FILTERS;
             return Err(Error::option("tile", tile, format!("{wide}, {square} or {small}")));
         }
-        if cluster > 1 && !tile.is_shared(engine, shape.values) {
-            let precision = shape.precision(engine);
-            return Err(Error::option(
-                "cluster",
-                cluster,
-                format!("1 for tile {tile} in {precision} by engine {engine}"),
-            ));
+        if cluster > 1 && (shape.moments || !tile.is_shared(engine, shape.values)) {
+            let (precision, moments) = (shape.precision(engine), if shape.moments { " with moments" } else { "" });
+            let allowed = format!("1 for tile {tile}{moments} in {precision} by engine {engine}");
+            return Err(Error::option("cluster", cluster, allowed));
         }
         macro_rules! launch {
             ($($precision:ident, $tile:ident, [$a:literal, $b:literal], $is_shared:literal, $kernel:ident;)*) => {
@@ -419,6 +488,7 @@ impl Core {
             };
         }
         let launch = match engine {
+            Engine::Wgmma if shape.moments => moments::launch(module, shape.values, tile)?,
             Engine::Wgmma => launch! {
             Bf16, Rows128Columns256, [false, false], false, tile_wgmma_bf16_256;
             Bf16, Rows128Columns192, [false, false], false, tile_wgmma_bf16_192;
@@ -480,8 +550,11 @@ impl Core {
             U8, Rows128Columns128, [false, false], false, tile_wgmma_e4m3_128;
             U8, Rows64Columns64, [false, false], false, tile_wgmma_e4m3_64_single;
             },
-            Engine::Mma => mma::launch(module, shape.values, tile, by_depth)?,
-            Engine::Plain => plain::launch(module, tile, by_depth)?,
+            Engine::Mma => match shape.gathered {
+                Some(Gathered { bytes, .. }) => mma::launch_gathered(module, shape.values, tile, bytes)?,
+                None => mma::launch(module, shape.values, tile, by_depth)?,
+            },
+            Engine::Plain => plain::launch(module, tile, by_depth, shape.gathered.map(|gathered| gathered.bytes))?,
         };
         let launch = launch.ok_or_else(refused)?;
         Ok(Self { shape, engine, tile, cluster, multiprocessors, launch })
@@ -519,21 +592,20 @@ impl Core {
     ///
     /// # Errors
     /// [`Error::Shape`] for a buffer that is too short, or does not begin at a multiple of 16 bytes.
-    pub fn expect_operands<T>(&self, a: &Buffer<T>, b: &Buffer<T>) -> Result<()> {
-        let Shape { m, n, k, .. } = self.shape;
-        for (what, buffer, lie, size) in [("a", a, self.shape.a, m), ("b", b, self.shape.b, n)] {
-            let lines = if lie.by_depth { k } else { size };
-            let len = u64::from(lie.parts - 1) * lie.part_stride + u64::from(lines) * u64::from(lie.stride);
-            buffer.expect_len_at_least(what, len as usize)?;
-            if !(buffer.as_ptr() as usize).is_multiple_of(16) {
-                return Err(Error::shape(
-                    what,
-                    "an address that is a multiple of 16",
-                    format!("{:?}", buffer.as_ptr()),
-                ));
-            }
+    pub fn expect_operands<A, B>(&self, a: &Buffer<A>, b: &Buffer<B>) -> Result<()> {
+        let Shape { m, n, .. } = self.shape;
+        self.expect_operand("a", a, self.shape.a, self.shape.a_rows(m))?;
+        self.expect_operand("b", b, self.shape.b, n)
+    }
+
+    fn expect_operand<T>(&self, what: &'static str, buffer: &Buffer<T>, lie: Lie, size: u32) -> Result<()> {
+        let lines = if lie.by_depth { self.shape.k } else { size };
+        let len = u64::from(lie.parts - 1) * lie.part_stride + u64::from(lines) * u64::from(lie.stride);
+        buffer.expect_len_at_least(what, len as usize)?;
+        if (buffer.as_ptr() as usize).is_multiple_of(16) {
+            return Ok(());
         }
-        Ok(())
+        Err(Error::shape(what, "an address that is a multiple of 16", format!("{:?}", buffer.as_ptr())))
     }
 
     /// Queues the product of the first `m` rows, or of all. The maps, which [`Engine::Wgmma`] needs, are those of [`maps`](Self::maps) for the operands in `views`, and one of the two forms of C is there.
@@ -559,13 +631,27 @@ impl Core {
     ) -> ProductTaskArgs<'a> {
         let Shape { n, k, a, b, c_stride, c_parts, c_part_stride, mask_stride, division, factor, rectifier, .. } =
             self.shape;
-        let Views { a: on_a, b: on_b, bias, residual, residual_short, mask, c, c_short, overflow, found_factor } =
-            views;
+        let Views {
+            a: on_a,
+            b: on_b,
+            rows,
+            bias,
+            residual,
+            residual_short,
+            mask,
+            c,
+            c_short,
+            overflow,
+            found_factor,
+            moments,
+        } = views;
+        let m = m.min(self.shape.m);
         let [height, width, side] = self.shape.images.map_or([0, 0, 1], |of| [of.height, of.width, of.side]);
         ProductTaskArgs {
             maps: maps.into().map_or_else(In::none, Buffer::view),
             a: on_a,
             b: on_b,
+            rows,
             bias,
             mask,
             residual,
@@ -574,10 +660,11 @@ impl Core {
             c_short,
             overflow,
             found_factor,
+            moments,
             a_part_stride: a.part_stride,
             b_part_stride: b.part_stride,
             c_part_stride,
-            m: m.min(self.shape.m),
+            m,
             n,
             k,
             a_stride: a.stride,
@@ -595,7 +682,10 @@ impl Core {
             width,
             b_part_layers: self.shape.b_part_layers(),
             cluster: self.cluster,
-            value_bytes: self.shape.value_bytes(),
+            a_rows: self.shape.a_rows(m),
+            reserved: 0,
+            a_bytes: self.shape.a_bytes(),
+            b_bytes: self.shape.value_bytes(),
             a_by_depth: a.by_depth.into(),
             b_by_depth: b.by_depth.into(),
             mask_bytes: if self.engine == Engine::Plain { 4 } else { 2 },

@@ -183,6 +183,8 @@ impl<T: Operand> FilterGradientBuilder<T> {
             division: self.division.unwrap_or(k),
             factor,
             rectifier: false,
+            moments: false,
+            gathered: None,
         };
         Ok(FilterGradient {
             product: Product::of(device, &Kernels::of_images(device, T::PRECISION)?, shape, self.tile, self.cluster)?,

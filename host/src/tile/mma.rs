@@ -1,12 +1,45 @@
 //! The kernels of [`Engine::Mma`](super::Engine::Mma).
 
-use warpplay_gpu::tile::mma::product;
+use warpplay_gpu::tile::mma::{product, rows};
 use warpplay_gpu::tile::task::ProductTaskArgs;
 
 use super::engine::Launch;
 use super::size::Tile;
 use crate::runtime::tensor_map::Values;
 use crate::{Module, Result, Stream};
+
+/// The launch of the kernel for a tile and gathered rows of A, of `bytes` or of numbers, if there is one.
+pub(super) fn launch_gathered(module: &Module, values: Values, tile: Tile, bytes: bool) -> Result<Option<Launch>> {
+    macro_rules! launch {
+        ($($values:ident, $tile:ident, $bytes:literal, $kernel:ident;)*) => {
+            match (values, tile, bytes) {
+                $((Values::$values, Tile::$tile, $bytes) => {
+                    let function = module.function(rows::$kernel)?;
+                    let launch = move |stream: &Stream, _: u32, task: ProductTaskArgs<'_>| {
+                        // SAFETY: as in `launch`; A is of what the shape says, in one part where it is of bytes.
+                        unsafe { stream.run_unchecked(&function, (task,)) }
+                    };
+                    Some(Box::new(launch) as Launch)
+                })*
+                _ => None,
+            }
+        };
+    }
+    Ok(launch! {
+        Bf16, Rows128Columns128, false, tile_mma_bf16_128_rows;
+        Bf16, Rows64Columns64, false, tile_mma_bf16_64_rows;
+        F16, Rows128Columns128, false, tile_mma_f16_128_rows;
+        F16, Rows64Columns64, false, tile_mma_f16_64_rows;
+        F32, Rows128Columns128, false, tile_mma_tf32_128_rows;
+        F32, Rows64Columns64, false, tile_mma_tf32_64_rows;
+        Bf16, Rows128Columns128, true, tile_mma_bf16_128_bytes;
+        Bf16, Rows64Columns64, true, tile_mma_bf16_64_bytes;
+        F16, Rows128Columns128, true, tile_mma_f16_128_bytes;
+        F16, Rows64Columns64, true, tile_mma_f16_64_bytes;
+        F32, Rows128Columns128, true, tile_mma_tf32_128_bytes;
+        F32, Rows64Columns64, true, tile_mma_tf32_64_bytes;
+    })
+}
 
 /// The launch of the kernel for a tile, if there is one.
 pub(super) fn launch(module: &Module, values: Values, tile: Tile, by_depth: [bool; 2]) -> Result<Option<Launch>> {

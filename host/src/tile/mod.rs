@@ -64,6 +64,16 @@
 //! A number of single precision is the sum of two or three of bfloat16: each part is what the parts before it leave, rounded. [`ProductBuilder::parts`] multiplies such numbers, and so do convolutions ([`ConvolutionBuilder::parts`]) and gradients of filters ([`FilterGradientBuilder::parts`]): of two parts each three products of parts are added up, of three
 //! parts six. A part of bfloat16 leaves at most `2⁻⁸` of its number, so a product of two numbers is off by less than `2⁻¹⁴` of its size with two parts, and with three by less than `2⁻²²`, about the last place of single precision; to that comes what sums lose, as below. That holds for sizes from `2⁻¹⁰⁰` to `2¹²⁷`: smaller numbers lose their last parts, larger ones become infinite.
 //!
+//! # Moments of columns
+//!
+//! A product or convolution may make, beside C, what a norm of its columns needs, or their sums ([`ProductBuilder::moments`], [`Product::run_with_moments`]), so that C is not read once more for them:
+//!
+//! ```text
+//! moments    [2][⌈m / 64⌉][n]      of each 64 rows of C, as they are written: the mean of each column, and the sum of squared distances from it
+//! ```
+//!
+//! The sum of a column is that of its means times the rows of each (64, or those that the last has). Means come before squares, so nothing cancels.
+//!
 //! # Precision
 //!
 //! Products are exact. A tensor core adds up a few of them at a time without rounding, and cuts off what single precision cannot hold; so a value of C is off by at most `k · 2⁻²²` of the sum of the
@@ -96,6 +106,7 @@ pub(crate) mod group;
 #[cfg(feature = "mlp")]
 pub(crate) mod logits;
 mod mma;
+mod moments;
 mod operand;
 mod plain;
 mod product;

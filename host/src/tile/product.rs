@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 
-use super::core::{Core, Images, Kernels, Lie, Shape, Views};
+use super::core::{Core, Gathered, Images, Kernels, Lie, Shape, Views};
 use super::engine::Engine;
 use super::operand::{Operand, Output, Residual};
 use super::size::Tile;
@@ -25,6 +25,9 @@ pub struct ProductBuilder<T> {
     division: Option<u32>,
     factor: f32,
     rectifier: bool,
+    moments: bool,
+    a_rows: Option<u32>,
+    bytes: bool,
     engine: Option<Engine>,
     precision: Option<Precision>,
     tile: Option<Tile>,
@@ -66,6 +69,9 @@ impl<T: Operand> Product<T> {
             division: None,
             factor: 1.0,
             rectifier: false,
+            moments: false,
+            a_rows: None,
+            bytes: false,
             engine: None,
             precision: None,
             tile: None,
@@ -161,6 +167,26 @@ impl<T: Operand> ProductBuilder<T> {
         Self { rectifier, ..self }
     }
 
+    /// Whether [moments of the columns](super#moments-of-columns) of C are made too, by [`Product::run_with_moments`]; default not. In bf16 and f16 by [`Engine::Wgmma`], operands row by row and column by column; C has one part, and `n` and
+    /// `c_stride` are multiples of 4 where it is of single precision, else of 8.
+    #[must_use]
+    pub fn moments(self, moments: bool) -> Self {
+        Self { moments, ..self }
+    }
+
+    /// Gathers the rows of A: A has `a_rows` of them, `[a_rows][a_stride]`, and [`Product::gathered_operands`] says which is each of the `m` that are multiplied; default the first `m`. So a batch of samples is multiplied where it lies. Not by [`Engine::Wgmma`], whose copy engine
+    /// takes rows one after the other: the default is then [`Engine::Mma`]. Operands row by row and column by column.
+    #[must_use]
+    pub fn gathered(self, a_rows: u32) -> Self {
+        Self { a_rows: Some(a_rows), ..self }
+    }
+
+    /// Whether A is of bytes, each a number from 0 to 255, which the product makes numbers of the format; see [`Product::byte_operands`]; default not. `a_stride` is a multiple of 16. By the engines that [gather](Self::gathered) rows, and with gathered rows if they are asked for.
+    #[must_use]
+    pub fn bytes(self, bytes: bool) -> Self {
+        Self { bytes, ..self }
+    }
+
     /// Which kernels multiply; default the first [`Engine`] that the device has for the operands.
     #[must_use]
     pub fn engine(self, engine: impl Into<Option<Engine>>) -> Self {
@@ -192,8 +218,13 @@ impl<T: Operand> ProductBuilder<T> {
     /// # Errors
     /// [`Error::Option`] for a size, stride, precision, engine, tile or cluster that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
     pub fn build(self, device: &Device) -> Result<Product<T>> {
-        let kernels = Kernels::load(device, self.chosen_precision(device)?, self.engine)?;
-        Product::of(device, &kernels, self.shape(), self.tile, self.cluster)
+        let (precision, shape) = (self.chosen_precision(device)?, self.shape());
+        let engine = match Engine::choose(device, precision, self.engine)? {
+            Engine::Wgmma if self.engine.is_none() && shape.gathered.is_some() => Engine::Mma,
+            engine => engine,
+        };
+        let kernels = Kernels::load(device, precision, Some(engine))?;
+        Product::of(device, &kernels, shape, self.tile, self.cluster)
     }
 
     fn chosen_precision(&self, device: &Device) -> Result<Precision> {
@@ -210,7 +241,8 @@ impl<T: Operand> ProductBuilder<T> {
     }
 
     fn shape(&self) -> Shape {
-        let Self { m, n, k, c_stride, c_parts, factor, rectifier, .. } = *self;
+        let Self { m, n, k, c_stride, c_parts, factor, rectifier, moments, .. } = *self;
+        let is_gathered = self.a_rows.is_some() || self.bytes;
         let lie = |at: usize, size: u32| {
             let (width, lines) = if self.by_depth[at] { (size, k) } else { (k, size) };
             let stride = self.strides[at].unwrap_or(width);
@@ -222,8 +254,9 @@ impl<T: Operand> ProductBuilder<T> {
             n,
             k,
             images: None,
-            a: lie(0, m),
+            a: lie(0, self.a_rows.unwrap_or(m)),
             b: lie(1, n),
+            gathered: is_gathered.then_some(Gathered { a_rows: self.a_rows, bytes: self.bytes }),
             c_stride,
             c_parts,
             c_part_stride: u64::from(m) * u64::from(c_stride),
@@ -231,6 +264,7 @@ impl<T: Operand> ProductBuilder<T> {
             division: self.division.unwrap_or(k),
             factor,
             rectifier,
+            moments,
         }
     }
 }
@@ -239,10 +273,34 @@ impl<T: Operand> ProductBuilder<T> {
 pub struct Operands<T> {
     /// For the copy engine, which [`Engine::Wgmma`] reads with.
     maps: Option<Buffer<TensorMap>>,
-    a: Buffer<T>,
+    a: A<T>,
     b: Buffer<T>,
+    /// Which rows of A are multiplied, where they are gathered.
+    rows: Option<Buffer<u32>>,
     /// Of the product that made it: what the maps depend on.
     made_for: MadeFor,
+}
+
+/// A, of numbers or of bytes.
+enum A<T> {
+    Numbers(Buffer<T>),
+    Bytes(Buffer<u8>),
+}
+
+impl<T: Operand> A<T> {
+    fn view(&self) -> In<'_, u8> {
+        match self {
+            Self::Numbers(a) => a.view().cast(),
+            Self::Bytes(a) => a.view(),
+        }
+    }
+
+    fn as_ptr(&self) -> *const u8 {
+        match self {
+            Self::Numbers(a) => a.as_ptr().cast(),
+            Self::Bytes(a) => a.as_ptr(),
+        }
+    }
 }
 
 /// What the maps of a product's operands depend on.
@@ -252,6 +310,7 @@ struct MadeFor {
     a: Lie,
     b: Lie,
     images: Option<Images>,
+    gathered: Option<Gathered>,
     tile: Tile,
     engine: Engine,
 }
@@ -268,12 +327,20 @@ impl MadeFor {
                 format!("{height} x {width}, channels {channels}, side {side}")
             })
         };
+        let rows = |gathered: Option<Gathered>| match gathered {
+            None => "as they lie".to_owned(),
+            Some(Gathered { a_rows, bytes }) => {
+                let of = if bytes { "of bytes" } else { "of numbers" };
+                a_rows.map_or(of.to_owned(), |a_rows| format!("{of}, gathered from {a_rows}"))
+            }
+        };
         let parts = |of: &Self| {
             [
                 ("operands of another product: size", sizes(of.size)),
                 ("operands of another product: a", lie(of.a)),
                 ("operands of another product: b", lie(of.b)),
                 ("operands of another product: images", images(of.images)),
+                ("operands of another product: rows of a", rows(of.gathered)),
                 ("operands of another product: tile", of.tile.to_string()),
                 ("operands of another product: engine", of.engine.to_string()),
             ]
@@ -327,9 +394,9 @@ impl<'a, T: Operand> Epilogue<'a, T> {
 
 impl<T: Operand> Product<T> {
     fn made_for(&self) -> MadeFor {
-        let Shape { m, n, k, a, b, images, .. } = self.core.shape;
+        let Shape { m, n, k, a, b, images, gathered, .. } = self.core.shape;
         let Core { tile, engine, .. } = self.core;
-        MadeFor { size: [m, n, k], a, b, images, tile, engine }
+        MadeFor { size: [m, n, k], a, b, images, gathered, tile, engine }
     }
 
     /// Describes A and B to the kernels, once for many runs; not while a graph is recorded.
@@ -342,9 +409,81 @@ impl<T: Operand> Product<T> {
         for (what, device) in [("stream", stream.device()), ("a", a.device()), ("b", b.device())] {
             self.device.expect_same(what, device)?;
         }
+        if let Some(Gathered { bytes, .. }) = self.core.shape.gathered {
+            let allowed = if bytes { "that of `byte_operands`" } else { "that of `gathered_operands`, with rows" };
+            return Err(Error::shape("a", allowed, "rows as they lie, of numbers"));
+        }
         let maps = self.core.upload_maps(stream, (a, 0), (b, 0))?;
         self.core.expect_operands(a, b)?;
-        Ok(Operands { maps, a: a.share(), b: b.share(), made_for: self.made_for() })
+        Ok(Operands { maps, a: A::Numbers(a.share()), b: b.share(), rows: None, made_for: self.made_for() })
+    }
+
+    /// The same of an A whose rows are [gathered](ProductBuilder::gathered): row `i` of the product is row `rows[i]` of A; a number from `a_rows` on stands for a row of zeros.
+    ///
+    /// * `a` `[a_rows][a_stride]`, `rows` `[m]`, `b` `[n][b_stride]`; all may be longer. The rows may change between two runs.
+    ///
+    /// # Errors
+    /// As [`operands`](Self::operands); [`Error::Shape`] for a product that was built for other operands.
+    pub fn gathered_operands(
+        &self,
+        stream: &Stream,
+        a: &Buffer<T>,
+        rows: &Buffer<u32>,
+        b: &Buffer<T>,
+    ) -> Result<Operands<T>> {
+        self.device.expect_same("a", a.device())?;
+        self.expect_gathered(false, Some(rows))?;
+        self.core.expect_operands(a, b)?;
+        self.of_gathered(stream, A::Numbers(a.share()), Some(rows), b)
+    }
+
+    /// The same of an A of [bytes](ProductBuilder::bytes), and of [gathered](ProductBuilder::gathered) rows with `rows`.
+    ///
+    /// * `a` `[m][a_stride]`, or `[a_rows][a_stride]`, `rows` `[m]`, `b` `[n][b_stride]`; all may be longer. The rows may change between two runs.
+    ///
+    /// # Errors
+    /// As [`gathered_operands`](Self::gathered_operands).
+    pub fn byte_operands<'a>(
+        &self,
+        stream: &Stream,
+        a: &Buffer<u8>,
+        rows: impl Into<Option<&'a Buffer<u32>>>,
+        b: &Buffer<T>,
+    ) -> Result<Operands<T>> {
+        let rows = rows.into();
+        self.device.expect_same("a", a.device())?;
+        self.expect_gathered(true, rows)?;
+        self.core.expect_operands(a, b)?;
+        self.of_gathered(stream, A::Bytes(a.share()), rows, b)
+    }
+
+    /// # Errors
+    /// [`Error::Shape`] for a product that was built for an A of another kind, or with or without rows.
+    fn expect_gathered(&self, bytes: bool, rows: Option<&Buffer<u32>>) -> Result<()> {
+        let built = self.core.shape.gathered;
+        if built.is_none_or(|built| built.bytes != bytes) {
+            let expected = match built {
+                None => "rows as they lie, of numbers",
+                Some(Gathered { bytes: true, .. }) => "of bytes",
+                Some(_) => "of numbers",
+            };
+            return Err(Error::shape("a", expected, if bytes { "of bytes" } else { "of numbers, with rows" }));
+        }
+        let expected = built.and_then(|built| built.a_rows);
+        match (expected, rows) {
+            (Some(_), None) => Err(Error::shape("rows", "a buffer, since the product gathers", "none")),
+            (None, Some(_)) => Err(Error::shape("rows", "none, since the product was built without", "a buffer")),
+            (_, None) => Ok(()),
+            (_, Some(rows)) => rows.expect_len_at_least("rows", self.core.shape.m as usize),
+        }
+    }
+
+    fn of_gathered(&self, stream: &Stream, a: A<T>, rows: Option<&Buffer<u32>>, b: &Buffer<T>) -> Result<Operands<T>> {
+        let of_rows = rows.map(|rows| ("rows", rows.device()));
+        for (what, device) in [("stream", stream.device()), ("b", b.device())].into_iter().chain(of_rows) {
+            self.device.expect_same(what, device)?;
+        }
+        Ok(Operands { maps: None, a, b: b.share(), rows: rows.map(Buffer::share), made_for: self.made_for() })
     }
 
     /// Queues the product: `c = epilogue(a b)`. Values of C between its columns and its stride stay as they are.
@@ -361,15 +500,67 @@ impl<T: Operand> Product<T> {
         epilogue: Epilogue<'_, T>,
         c: &mut Buffer<C>,
     ) -> Result<()> {
+        if self.core.shape.moments {
+            return Err(Error::option("moments", true, "false without a buffer for them: see `run_with_moments`"));
+        }
+        self.queue(stream, operands, epilogue, c, InOut::none())
+    }
+
+    /// Queues the product, and the [moments of its columns](super#moments-of-columns), for which it was [built](ProductBuilder::moments).
+    ///
+    /// * `moments` `[2][⌈m / 64⌉][n]`; it may be longer.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); [`Error::Option`] for a residual or a mask, and for sizes that do not go with this format of C.
+    pub fn run_with_moments<C: Output<T>>(
+        &self,
+        stream: &Stream,
+        operands: &Operands<T>,
+        epilogue: Epilogue<'_, T>,
+        c: &mut Buffer<C>,
+        moments: &mut Buffer<f32>,
+    ) -> Result<()> {
+        let Shape { n, c_stride, moments: has_moments, .. } = self.core.shape;
+        if !has_moments {
+            return Err(Error::option("moments", false, "true for a product that is to make them"));
+        }
+        let (residual, residual_short) = epilogue.residual;
+        for (name, is_given) in
+            [("residual", residual.is_some() || residual_short.is_some()), ("mask", epilogue.mask.is_some())]
+        {
+            if is_given {
+                return Err(Error::option(name, "given", "none with moments"));
+            }
+        }
+        let step = 16 / size_of::<C>() as u32;
+        for (name, size) in [("n", n), ("c_stride", c_stride)] {
+            if !size.is_multiple_of(step) {
+                return Err(Error::option(name, size, format!("a multiple of {step} with moments, 16 bytes of C")));
+            }
+        }
+        moments.expect_len_at_least("moments", self.core.shape.n_moments())?;
+        self.device.expect_same("moments", moments.device())?;
+        self.queue(stream, operands, epilogue, c, moments.view_mut())
+    }
+
+    fn queue<C: Output<T>>(
+        &self,
+        stream: &Stream,
+        operands: &Operands<T>,
+        epilogue: Epilogue<'_, T>,
+        c: &mut Buffer<C>,
+        moments: InOut<'_, f32>,
+    ) -> Result<()> {
         let shape = &self.core.shape;
         if operands.made_for != self.made_for() {
             return Err(operands.made_for.unlike(&self.made_for()));
         }
         // Operands keep no borrow, so the compiler does not see this; tiles of C would be written while others still read it.
         let mask = epilogue.mask.map(|mask| mask.as_ptr().cast());
-        let read: [*const u8; 2] = [operands.a.as_ptr().cast(), operands.b.as_ptr().cast()];
-        if read.into_iter().chain(mask).any(|read| read == c.as_ptr().cast()) {
-            return Err(Error::shape("c", "another buffer than a, b and the mask", "one of them"));
+        let read: [*const u8; 2] = [operands.a.as_ptr(), operands.b.as_ptr().cast()];
+        let rows = operands.rows.as_ref().map(|rows| rows.as_ptr().cast());
+        if read.into_iter().chain(mask).chain(rows).any(|read| read == c.as_ptr().cast()) {
+            return Err(Error::shape("c", "another buffer than a, b, rows and the mask", "one of them"));
         }
         let (residual, residual_short) = epilogue.residual;
         let has_residual = residual.is_some() || residual_short.is_some();
@@ -395,8 +586,9 @@ impl<T: Operand> Product<T> {
         }
         let (c, c_short) = C::views(c);
         let views = Views {
-            a: operands.a.view().cast(),
+            a: operands.a.view(),
             b: operands.b.view().cast(),
+            rows: operands.rows.as_ref().map_or_else(In::none, Buffer::view),
             bias: epilogue.bias.map_or_else(In::none, Buffer::view),
             residual: residual.map_or_else(In::none, Buffer::view),
             residual_short: residual_short.map_or_else(In::none, |residual| residual.view().cast()),
@@ -405,6 +597,7 @@ impl<T: Operand> Product<T> {
             c_short,
             overflow: InOut::none(),
             found_factor: In::none(),
+            moments,
         };
         self.core.run(stream, shape.m, operands.maps.as_ref(), views)
     }

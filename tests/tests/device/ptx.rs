@@ -522,7 +522,6 @@ const BARRIERS: &[(&str, usize)] = &[
     ("azero_train_forward_", 2),
     ("azero_train_backward_", 2),
     ("azero_train_gradient_", 2),
-    ("azero_train_norm_parts_short", 1),
     ("azero_train_norm_back_parts_short", 1),
     ("azero_train_norm_parts", 2),
     ("azero_train_norm_finish", 2),

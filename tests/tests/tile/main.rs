@@ -7,6 +7,8 @@ mod e4m3;
 mod engines;
 mod filter_gradient;
 mod ladder;
+mod moments;
 mod numbers;
 mod product;
 mod rate;
+mod rows;

@@ -133,7 +133,7 @@ impl<T: Real> Network<T> {
             let second = course.forward::<P>(conv, [conv_2, norm_2], &first.out, Some(x));
             torso.push([first, second]);
         }
-        let x = torso.last().map_or(&input.out, |[_, last]| &last.out);
+        let x = &settings.heads.of(torso.last().map_or(&input.out, |[_, last]| &last.out))[..];
         let [conv, norm, value_1, value_2] = tensor_index::value(shape.depth);
         let value = course.forward::<P>(Layer::conv_1x1(shape), [conv, norm], x, None);
         let mut hidden = Layer::linear().forward::<T, P>(&value.out, self.affine(value_1));
@@ -168,11 +168,12 @@ impl<T: Real> Network<T> {
         let mut by_x = course.backward::<P>(&value, x, &mut by_plane);
         let mut by_planes = course.linear::<P>(policy_1, &policy.out, &by_logits);
         pieces::add(&course.backward::<P>(&policy, x, &mut by_planes), &mut by_x);
+        settings.heads.round_results(&mut by_x);
         for (number, [first, second]) in torso.iter().enumerate().rev() {
             let x = number.checked_sub(1).map_or(&input.out, |before| &torso[before][1].out);
             let mut by_mid = course.backward::<P>(second, &first.out, &mut by_x);
             settings.operands.round_results(&mut by_mid);
-            // What passed the rectifier, the residual's gradient; the heads' is not rounded before.
+            // What passed the rectifier, the residual's gradient.
             settings.operands.round_results(&mut by_x);
             pieces::add(&course.backward::<P>(first, x, &mut by_mid), &mut by_x);
             settings.operands.round_results(&mut by_x);

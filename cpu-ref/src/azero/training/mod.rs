@@ -45,11 +45,20 @@ pub struct Settings {
     pub adam: Adam,
     /// What the products of 3×3 convolutions read, forward and backward.
     pub operands: Operands,
+    /// What the heads' convolutions read of the torso's output, and leave of the gradient by it.
+    pub heads: Operands,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { weight_decay: 1e-4, value_weight: 1.0, momentum: 0.1, adam: Adam::default(), operands: Operands::Exact }
+        Self {
+            weight_decay: 1e-4,
+            value_weight: 1.0,
+            momentum: 0.1,
+            adam: Adam::default(),
+            operands: Operands::Exact,
+            heads: Operands::Exact,
+        }
     }
 }
 

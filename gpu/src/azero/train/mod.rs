@@ -62,7 +62,6 @@ crate::kernel_set! {
     norm::azero_train_norm_back_parts,
     norm::azero_train_norm_back_finish,
     norm::azero_train_norm_back_apply,
-    norm_short::azero_train_norm_parts_short,
     norm_short::azero_train_norm_apply_short,
     norm_short::azero_train_norm_back_parts_short,
     norm_short::azero_train_norm_back_apply_short,

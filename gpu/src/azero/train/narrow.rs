@@ -12,7 +12,7 @@
 //! | `azero_train_backward_narrow` | [`PIXELS`] pixels × 128 channels |
 //! | `azero_train_gradient_narrow` | 128 channels, of each 32 pixels of a part four; a block then adds up its eight warps in order |
 //!
-//! `azero_train_{forward,backward,gradient}_heads` are the same for both heads' convolutions at once, whose inputs are the same.
+//! `azero_train_{forward,backward,gradient}_heads` are the same for both heads' convolutions at once, whose inputs are the same; these, and the gradient by them, may be bfloat16.
 //!
 //! The layers are those of [`product`](super::product), whose kernels multiply all others.
 
@@ -20,6 +20,7 @@
 
 use super::product::Product;
 use super::quad::{add, load_quad, store_quad};
+use super::short::{Parts, load_short, short_line, store_parts};
 use crate::cuda::math::fma;
 use crate::cuda::memory::{Vec4, store};
 use crate::cuda::shared::Shared;
@@ -68,6 +69,28 @@ impl Product {
     #[inline(always)]
     const fn input_at(&self, pixel: u32, channel: u32) -> usize {
         pixel as usize * self.n_inputs as usize + channel as usize
+    }
+
+    /// The same of bfloat16.
+    #[inline(always)]
+    const fn short_at(&self, pixel: u32, channel: u32) -> usize {
+        pixel as usize * short_line(self.n_inputs) as usize + channel as usize
+    }
+
+    /// Four neighbouring channels of the inputs of four pixels, from `channel` on. Which numbers they are is asked once, so that all four are on their way together.
+    ///
+    /// # Safety
+    /// The inputs are there, and have the pixels and channels, whose first is a multiple of 4.
+    #[inline(always)]
+    #[track_caller]
+    unsafe fn input_quads(&self, pixels: [u32; 4], channel: u32) -> [[f32; 4]; 4] {
+        // SAFETY: the caller's.
+        unsafe {
+            match self.inputs_short.is_null() {
+                true => pixels.map(|pixel| load_quad(self.inputs, self.input_at(pixel, channel))),
+                false => pixels.map(|pixel| load_short(self.inputs_short, self.short_at(pixel, channel))),
+            }
+        }
     }
 
     /// Rows of the weights from channel `channel` on, `[channel][output]`.
@@ -122,7 +145,7 @@ fn sums_of_lanes(values: [f32; 16]) -> f32 {
 #[kernel(
     shape = forward_shape(layer.pixels()).overlapping(),
     max_threads = BLOCK,
-    require = layer.side == 1 && layer.n_outputs == OUTPUTS && layer.output_gradient.is_null() && !layer.weights.is_null()
+    require = layer.side == 1 && layer.n_outputs == OUTPUTS && layer.output_gradient.is_null() && !layer.weights.is_null() && !layer.inputs.is_null()
 )]
 pub unsafe fn azero_train_forward_narrow(layer: Product) {
     follow();
@@ -133,7 +156,7 @@ pub unsafe fn azero_train_forward_narrow(layer: Product) {
 /// Outputs of two layers with four each, of the same inputs: both heads' convolutions.
 ///
 /// * Launch: [`forward_shape`], a warp eight pixels, blocks of 256.
-/// * Reads: `inputs`; `weights`, `bias` of each.
+/// * Reads: `inputs` or `inputs_short`; `weights`, `bias` of each.
 /// * Writes: `result` `[pixels, 4]` of each, after a ReLU where `option` is 1.
 /// * Shared: none.
 /// * Cost: 2 × pixels × 8 × inputs operations, 32 shuffles for four pixels.
@@ -174,7 +197,7 @@ unsafe fn forward<const N: usize>(layers: [&Product; N]) {
         while channel < layer.n_inputs {
             // SAFETY: pixels and channels exist.
             unsafe {
-                let inputs = own.map(|pixel| load_quad(layer.inputs, layer.input_at(pixel, channel)));
+                let inputs = layer.input_quads(own, channel);
                 for n in 0..N {
                     let weights = layers[n].narrow_weights(channel);
                     unroll!(I in [0, 1, 2, 3] {
@@ -233,7 +256,7 @@ pub unsafe fn azero_train_backward_narrow(layer: Product) {
 ///
 /// * Launch: [`backward_shape`], a warp eight pixels × 128 channels, blocks of 256.
 /// * Reads: `output_gradient`, `weights` of each; `result` of the first where its `option` is 1.
-/// * Writes: `result` of the first, `[pixels, n_inputs]`: replaced, or added to where `option` is 1.
+/// * Writes: `result` of the first, `[pixels, n_inputs]`: replaced, or added to where `option` is 1; or `result_short`, replaced.
 /// * Shared: none.
 /// * Cost: 2 × pixels × inputs × 8 operations.
 /// * Twin: `warpplay_cpu_ref::azero::training::convolution::Layer::input_gradient`.
@@ -245,7 +268,8 @@ pub unsafe fn azero_train_backward_narrow(layer: Product) {
     shape = backward_shape(value.pixels(), value.n_inputs).overlapping(),
     max_threads = BLOCK,
     require = value.side == 1 && policy.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
-        && value.pixels() == policy.pixels() && value.inputs.is_null() && policy.inputs.is_null() && !value.weights.is_null() && !policy.weights.is_null() && !value.result.is_null()
+        && value.pixels() == policy.pixels() && !value.output_gradient.is_null() && !policy.output_gradient.is_null() && !value.weights.is_null() && !policy.weights.is_null()
+        && value.result.is_null() != value.result_short.is_null() && (value.result_short.is_null() || value.option == 0)
 )]
 pub unsafe fn azero_train_backward_heads(value: Product, policy: Product) {
     follow();
@@ -288,8 +312,11 @@ unsafe fn backward<const N: usize>(layers: [&Product; N]) {
                         }
                     }
                 }
-                if first + (I as u32) < pixels {
+                let is_there = first + (I as u32) < pixels;
+                if is_there && layer.result_short.is_null() {
                     store_quad(layer.result, layer.input_at(own[I], channel), add(sums, before[I]));
+                } else if is_there {
+                    store_parts(layer.result_short, layer.short_at(own[I], channel), Parts::BFLOAT16, sums);
                 }
             });
             first += AT_A_TIME;
@@ -325,7 +352,7 @@ pub unsafe fn azero_train_gradient_narrow(layer: Product) {
 /// Gradient of the weights of two layers with four outputs each, of the same inputs, in parts; without biases.
 ///
 /// * Launch: [`gradient_shape`], a block for each `part` pixels and 128 channels, 256 threads.
-/// * Reads: `inputs`; `output_gradient` of each.
+/// * Reads: `inputs` or `inputs_short`; `output_gradient` of each.
 /// * Writes: `result` of each, a part each: `[n_inputs, 4]`.
 /// * Shared: 32,896 bytes: 16 sums of each thread for each layer, and four of each warp.
 /// * Cost: 2 × inputs × 8 × pixels operations.
@@ -340,7 +367,6 @@ pub unsafe fn azero_train_gradient_narrow(layer: Product) {
     require = value.side == 1 && policy.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
         && value.pixels() == policy.pixels() && value.part == policy.part && value.option == 0 && policy.option == 0
         && value.weights.is_null() && policy.weights.is_null() && !value.result.is_null() && !policy.result.is_null()
-        && !value.inputs.is_null() && !policy.inputs.is_null()
 )]
 pub unsafe fn azero_train_gradient_heads(value: Product, policy: Product) {
     follow();
@@ -372,7 +398,7 @@ unsafe fn gradient<const N: usize>(layers: [&Product; N], of_threads: [Shared<Ve
     unsafe {
         while first < to {
             let own = four_pixels(first, to);
-            let inputs = own.map(|pixel| load_quad(layer.inputs, layer.input_at(pixel, channel)));
+            let inputs = layer.input_quads(own, channel);
             unroll!(LAYER in [0, 1] {
                 if LAYER < N {
                     let by = layers[LAYER % N].output_gradient;

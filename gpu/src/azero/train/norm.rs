@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! values    [n_pixels, channels]           channels last, a multiple of 4
-//! parts     [3, n_parts, channels]         forward: mean, and sum of squared distances from it; backward: two sums, and the largest gradient; a part has part_rows(channels) pixels
+//! parts     [3, n_parts, channels]         forward: mean, and sum of squared distances from it; backward: two sums, and the largest gradient; a part has part_rows(channels) pixels, or 64 where the convolution makes the moments
 //! passed    [blocks, BLOCK]                a word of each thread: bit 4 i + j says whether channel j of its pixel i passed the ReLU
 //! a block   across(channels) quads of channels (32, fewer where there are fewer than 128 channels) x lanes = BLOCK / across; thread (lane, quad) has eight pixels of its part: lane, lane + lanes, …
 //! ```
@@ -46,6 +46,9 @@ pub(super) const BLOCK_CHANNELS: u32 = thread::WARP * 4;
 /// Lines of values that a part of a batch has.
 pub const PARTS: u32 = 3;
 
+/// Pixels of a part whose moments a convolution's kernel makes.
+pub const MOMENT_ROWS: u32 = 64;
+
 /// Quads of channels beside each other in a block, a power of two.
 pub(super) const fn across(channels: u32) -> u32 {
     if channels >= BLOCK_CHANNELS { thread::WARP } else { (channels / 4).next_power_of_two() }
@@ -59,6 +62,12 @@ pub const fn part_rows(channels: u32) -> u32 {
 /// Parts of a batch.
 pub const fn n_parts(n_pixels: u32, channels: u32) -> u32 {
     n_pixels.div_ceil(part_rows(channels))
+}
+
+/// Values of all parts, whoever makes the moments.
+pub const fn parts_values(n_pixels: u32, channels: u32) -> usize {
+    let (own, moments) = (PARTS * n_parts(n_pixels, channels), 2 * n_pixels.div_ceil(MOMENT_ROWS));
+    (if own > moments { own } else { moments }) as usize * channels as usize
 }
 
 /// Words that say what passed the ReLU.
@@ -76,10 +85,20 @@ pub const fn finish_shape(channels: u32) -> LaunchShape {
     LaunchShape::new(channels / 4, BLOCK)
 }
 
+/// The same of the forward one. Behind a convolution, whose blocks have a multiprocessor each, its blocks begin on the few that have no second tile; they ask for so much shared memory that each has a multiprocessor for itself, since several would wait for each other's loads.
+pub const fn forward_finish_shape(channels: u32, behind_convolution: bool) -> LaunchShape {
+    let shape = finish_shape(channels).overlapping();
+    if behind_convolution { shape.with_shared(MOST_OF_SHARED) } else { shape }
+}
+
+/// Bytes of which a multiprocessor of compute capability 9.0 has not twice as many.
+const MOST_OF_SHARED: u32 = 116 * 1024;
+
 /// One norm in a step: what all kernels here take.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[require(n_pixels >= 1 && channels >= 4 && channels.is_multiple_of(4))]
+#[require(moment_pixels == part_rows(channels) || moment_pixels == MOMENT_ROWS)]
 #[require(!output.is_none() || !output_short.is_none())]
 #[require(input.is_none() != input_short.is_none() && (residual.is_none() || residual_short.is_none()))]
 #[require((1..=MAX_PARTS).contains(&short_parts) && (short_parts == 1 || short_pixels >= n_pixels))]
@@ -116,8 +135,8 @@ pub struct Norm {
     /// Running mean and variance, `[2, channels]`.
     #[len(2 * channels)]
     pub running: *mut f32,
-    /// `[3, n_parts, channels]`; the last only where there are `scales`.
-    #[len(PARTS * n_parts(n_pixels, channels) * channels)]
+    /// `[3, n_parts, channels]`; the last only where there are `scales`. `[2, n_pixels / moment_pixels, channels]` for the forward finish.
+    #[len(parts_values(n_pixels, channels))]
     pub parts: *mut f32,
     /// A bit for each value, see the module: written by apply, read by the backward kernels.
     #[len(passed_words(n_pixels, channels))]
@@ -166,8 +185,8 @@ pub struct Norm {
     pub short_parts: u32,
     /// Pixels from a part to the next.
     pub short_pixels: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Pixels of each part whose moments the forward finish puts together: [`part_rows`] of its channels, or [`MOMENT_ROWS`].
+    pub moment_pixels: u32,
 }
 
 const _: () = assert!(size_of::<Norm>() == 184);
@@ -451,25 +470,28 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
 ///
 /// The running variance follows the batch's variance over n - 1.
 ///
-/// * Launch: [`finish_shape`], a block four channels, 256 threads.
+/// * Launch: [`forward_finish_shape`], a block four channels, 256 threads.
 /// * Reads: `parts`, `running`.
 /// * Writes: `moments`, `running`.
-/// * Shared: 256 bytes: sums of the warps, twice.
+/// * Shared: 256 bytes: sums of the warps, twice; behind a convolution 116 KiB that are not used.
 /// * Cost: 3 × ⌈parts / 256⌉ loads of four channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::Statistics::of`, `warpplay_cpu_ref::azero::training::batch_norm::Statistics::into_running`.
 /// * Source: Ioffe and Szegedy 2015, Algorithm 1; libtorch's running statistics.
 ///
 /// # Safety
 /// After the parts. `norm` describes valid memory.
-#[kernel(shape = finish_shape(norm.channels).overlapping(), max_threads = BLOCK)]
+#[kernel(shape = |behind_convolution: bool| forward_finish_shape(norm.channels, behind_convolution), max_threads = BLOCK)]
 pub unsafe fn azero_train_norm_finish(norm: Norm) {
     follow();
     let (sums, distances) = (shared_array![Vec4; WARPS as usize], shared_array![Vec4; WARPS as usize]);
     let (channel, channels) = (thread::block_idx_x() as usize * 4, norm.channels as usize);
     let training = norm.momentum >= 0.0;
-    let parts = if training { n_parts(norm.n_pixels, norm.channels) } else { 0 };
+    let parts = if training { norm.n_pixels.div_ceil(norm.moment_pixels) } else { 0 };
     let count = norm.n_pixels as f32;
-    let size = |part: u32| norm.pixels_of(part) as f32;
+    let size = |part: u32| {
+        let left = norm.n_pixels - part * norm.moment_pixels;
+        (if left < norm.moment_pixels { left } else { norm.moment_pixels }) as f32
+    };
     // SAFETY: parts and channels exist; the quad is this block's, and one thread writes it.
     unsafe {
         let load = |row: u32| load_quad(norm.parts, row as usize * channels + channel);

@@ -150,55 +150,6 @@ fn sums_of_lanes(norm: &Norm, range: &Range, mut own: [Octet; 2], scratch: Share
     }
 }
 
-/// Mean of each part, and the sum of squared distances from it.
-///
-/// Squares are of distances from the part's first pixel, so that each value is read once, and the mean's share is taken away. However far that pixel is from the others, at most `n 2⁻²²` of the part's sum of squares is lost for its `n` pixels, since its own distance is among them: nothing beside bfloat16.
-///
-/// * Launch: [`shape`], a block 64 pixels × 128 channels, or more pixels of fewer channels, 256 threads.
-/// * Reads: `input_short`.
-/// * Writes: `parts`.
-/// * Shared: 8,192 bytes: two sums of each warp for each channel.
-/// * Cost: 4 pixels × 8 channels a thread.
-/// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::Statistics::of`.
-/// * Source: Ioffe and Szegedy 2015, Algorithm 1.
-///
-/// # Safety
-/// `norm` describes valid memory, with a multiple of 8 channels, and values in bfloat16.
-#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, min_blocks = 5, require = norm.channels.is_multiple_of(8) && !norm.input_short.is_null() && norm.scales.is_null())]
-pub unsafe fn azero_train_norm_parts_short(norm: Norm) {
-    follow();
-    let scratch = shared_array![f32; SUMS];
-    // A pixel that is not there is the part's first, whose distance is 0.
-    let part = thread::block_idx_x();
-    let from = part * part_rows(norm.channels);
-    let range = Range { stand_in: from, ..Range::of(&norm) };
-    let count = norm.pixels_of(part) as f32;
-    // SAFETY: the kernel's promise. Pixels before `end`, the first one, and the thread's channels exist.
-    unsafe {
-        let of = |pixel| load_vec4(norm.input_short.add(range.at(&norm, pixel)).cast());
-        let origin = unpacked(of(from));
-        let values = [of(range.pixel(0).0), of(range.pixel(1).0), of(range.pixel(2).0), of(range.pixel(3).0)];
-        let (mut sum, mut square) = ([0.0; 8], [0.0; 8]);
-        unroll!(I in [0, 1, 2, 3] {
-            let value = unpacked(values[I]);
-            unroll!(J in [0, 1, 2, 3, 4, 5, 6, 7] {
-                let distance = value[J] - origin[J];
-                sum[J] += distance;
-                square[J] = fma(distance, distance, square[J]);
-            });
-        });
-        if let Some((channel, [sum, square])) = sums_of_lanes(&norm, &range, [sum, square], scratch) {
-            let origin = from as usize * short_line(norm.channels) as usize + channel as usize;
-            let [origin, _] = unpack_bf16(load(norm.input_short, origin).into());
-            let mean = sum / count;
-            store(norm.parts, norm.part_at(0, channel), origin + mean);
-            // Not below 0, whatever rounding did.
-            let squares = square - sum * mean;
-            store(norm.parts, norm.part_at(1, channel), if squares < 0.0 { 0.0 } else { squares });
-        }
-    }
-}
-
 /// Norm, residual sum and ReLU: `relu((x - mean) · inverse · weight + bias [+ residual])`.
 ///
 /// * Launch: [`shape`], a block 64 pixels × 128 channels, or more pixels of fewer channels, 256 threads.

@@ -29,6 +29,7 @@
 
 use super::operand::{Gradient, Operand, Shifted, Turned, Weights, Window};
 use super::quad::{add, load_quad, store_quad};
+use super::short::short_line;
 use crate::cuda::math::fma;
 use crate::cuda::shared::Shared;
 use crate::cuda::sync::follow;
@@ -77,13 +78,18 @@ const _: () =
 #[require(n_positions >= 1 && rows >= 1 && columns >= 1 && (side == 1 || side == 3))]
 #[require(n_inputs >= 4 && n_inputs.is_multiple_of(4) && n_outputs >= 4 && n_outputs.is_multiple_of(4))]
 #[require(option <= 1 && (part >= 1 || !weights.is_none()))]
-#[require(output_gradient.is_none() != (inputs.is_none() || weights.is_none() || bias.is_none()))]
-#[require(!result.is_none() || inputs.is_none())]
+#[require(output_gradient.is_none() != (inputs.is_none() && inputs_short.is_none() || weights.is_none() || bias.is_none()))]
+#[require(!result.is_none() || inputs.is_none() && inputs_short.is_none())]
+#[require(inputs.is_none() || inputs_short.is_none())]
 pub struct Product {
     /// Inputs of the layer, `[pixels, n_inputs]`; null for backward.
     #[len(n_positions * rows * columns * n_inputs)]
     #[nullable]
     pub inputs: *const f32,
+    /// The same in bfloat16, `[pixels, short_line(n_inputs)]`, in place of `inputs`: for [both heads](super::narrow) alone.
+    #[len((n_positions * rows * columns * short_line(n_inputs)) as usize)]
+    #[nullable]
+    pub inputs_short: *const u16,
     /// `[side², n_inputs, n_outputs]`; null for gradient.
     #[len(side * side * n_inputs * n_outputs)]
     #[nullable]
@@ -99,9 +105,13 @@ pub struct Product {
     /// What the kernel writes; null for the second of two layers whose gradients of inputs are added up. Gradient: parts, `[n_parts, side² · n_inputs + 4 · with_bias, n_outputs]`.
     #[len((if weights.is_none() { (n_positions * rows * columns).div_ceil(part) } else { n_positions * rows * columns })
         * (if weights.is_none() { side * side * n_inputs + 4 * option } else { 1 })
-        * (if inputs.is_none() { n_inputs } else { n_outputs }))]
+        * (if inputs.is_none() && inputs_short.is_none() { n_inputs } else { n_outputs }))]
     #[nullable]
     pub result: *mut f32,
+    /// Backward, the result in bfloat16, `[pixels, short_line(n_inputs)]`, in place of `result`: of both heads alone.
+    #[len((n_positions * rows * columns * short_line(n_inputs)) as usize)]
+    #[nullable]
+    pub result_short: *mut u16,
     /// Positions.
     pub n_positions: u32,
     /// Rows of a board.
@@ -121,7 +131,7 @@ pub struct Product {
     pub option: u32,
 }
 
-const _: () = assert!(size_of::<Product>() == 72);
+const _: () = assert!(size_of::<Product>() == 88);
 
 impl Product {
     /// Lines of inputs and outputs.
@@ -527,7 +537,8 @@ macro_rules! kernels {
         #[kernel(
             shape = $tiles.shape(layer.pixels(), layer.n_outputs, 1).overlapping(),
             max_threads = $threads,
-            min_blocks = $blocks
+            min_blocks = $blocks,
+            require = !layer.inputs.is_null() && !layer.weights.is_null()
         )]
         pub unsafe fn $forward(layer: Product) {
             follow();

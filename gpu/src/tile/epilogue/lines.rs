@@ -1,8 +1,11 @@
 //! The epilogue of a warp's rows that are in C and get nothing but factor, bias, a residual of C's format and rectifier, in whole lines of memory: a warp exchanges 128 bytes of each row at a time, values of 16 bits packed, so that half as much goes through shared memory.
 //!
+//! Where [moments](super::moments) of columns are wanted, rows beyond C are allowed.
+//!
 //! It is written for few instructions: a short product waits for those that it fetches. A residual of 16 bits is exchanged as well, to the threads that have the sums it is added to.
 
 use super::exchange::{self, Part, ROWS, STRIDE, WARP_BYTES};
+use super::moments::{Moment, of_columns, rows_in_c};
 use crate::cuda::math::{at_least, fma, opaque};
 use crate::cuda::memory::{Vec4, load_vec4, store_vec4};
 use crate::cuda::shared::Shared;
@@ -82,13 +85,17 @@ unsafe fn residual_of<T>(from: *const T, step: usize, are_there: bool) -> [Vec4;
     vectors
 }
 
-/// As [`write`](super::write), without softmax; `A`: whether a residual is added. It goes through shared memory to the threads that have the sums.
+/// As [`write`](super::write), without softmax; `A`: whether a residual is added. It goes through shared memory to the threads that have the sums. With `M` it returns moments: two of each chunk, of the columns `2 lane` and the next.
 ///
 /// # Safety
-/// As there; and the part is one that [`takes`] allows; where there is no bias, zeros are in its place.
+/// As there; and the part is one that [`takes`] allows, but for its rows with `M`, which has no residual; where there is no bias, zeros are in its place.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn write<F: Format, const R: usize, const A: bool>(task: &ProductTask, d: &[f32; R], part: Part) {
+pub unsafe fn write<F: Format, const R: usize, const A: bool, const M: bool>(
+    task: &ProductTask,
+    d: &[f32; R],
+    part: Part,
+) -> [Moment; 8] {
     let lane = thread::lane();
     let (g, t) = (lane / 4, lane % 4);
     let to_exchange = part.exchange + g * ROW_BYTES + 4 * t;
@@ -97,6 +104,7 @@ pub unsafe fn write<F: Format, const R: usize, const A: bool>(task: &ProductTask
     let (step, least) = (4 * task.c_stride as usize, least(task));
     // SAFETY: as the caller vouches.
     let factor = unsafe { task.whole_factor() };
+    let mut moments = [[0.0; 2]; 8];
     unroll!(CHUNK in [0, 1, 2, 3] {
         let before = CHUNK as u32 * COLUMNS;
         if CHUNK * 32 < R && part.column + before < task.n {
@@ -139,15 +147,25 @@ pub unsafe fn write<F: Format, const R: usize, const A: bool>(task: &ProductTask
             if is_there {
                 unroll!(I in [0, 1, 2, 3] {
                     let from = from_exchange + 4 * I as u32 * ROW_BYTES;
-                    // SAFETY: inside the exchange, whose rows are multiples of 16 bytes; a row of C, and eight columns, which are aligned together.
-                    unsafe {
-                        let values = Shared::<Vec4>::from_address(from, 1).get_unchecked(0);
-                        store_vec4(task.c_short.add(at + I * step).cast::<Vec4>(), values);
+                    if !M || row + 4 * (I as u32) < task.m {
+                        // SAFETY: inside the exchange, whose rows are multiples of 16 bytes; a row of C, and eight columns, which are aligned together.
+                        unsafe {
+                            let values = Shared::<Vec4>::from_address(from, 1).get_unchecked(0);
+                            store_vec4(task.c_short.add(at + I * step).cast::<Vec4>(), values);
+                        }
                     }
                 });
             }
+            if M {
+                let own = part.exchange + 4 * lane;
+                // SAFETY: a word of each row of the exchange.
+                let read = |row: u32| unsafe { Shared::<u32>::from_address(own + row * ROW_BYTES, 1).get_unchecked(0) };
+                let [even, odd] = of_columns(rows_in_c(task, &part), |row| F::unpack(read(row)));
+                (moments[2 * CHUNK], moments[2 * CHUNK + 1]) = (even, odd);
+            }
         }
     });
+    moments
 }
 
 /// A row, hidden in the widest tiles: so no pointers to each row occupy registers.
@@ -156,13 +174,17 @@ fn row_of<const R: usize>(row: u32) -> u32 {
     if R == 128 { opaque(row) } else { row }
 }
 
-/// The same for a C of single precision, 32 columns at a time; a residual is added to what was exchanged.
+/// The same for a C of single precision, 32 columns at a time; a residual is added to what was exchanged. With `M` a moment of each chunk, of the column `lane`.
 ///
 /// # Safety
 /// As [`write`], for what [`takes_single`] allows.
 #[inline(always)]
 #[track_caller]
-pub unsafe fn write_single<const R: usize, const A: bool>(task: &ProductTask, d: &[f32; R], part: Part) {
+pub unsafe fn write_single<const R: usize, const A: bool, const M: bool>(
+    task: &ProductTask,
+    d: &[f32; R],
+    part: Part,
+) -> [Moment; 8] {
     let lane = thread::lane();
     let (g, t) = (lane / 4, lane % 4);
     let to_exchange = part.exchange + 4 * (g * STRIDE + 2 * t);
@@ -172,6 +194,7 @@ pub unsafe fn write_single<const R: usize, const A: bool>(task: &ProductTask, d:
     // SAFETY: as the caller vouches.
     let factor = unsafe { task.whole_factor() };
     let first = part.division as usize * task.c_part_stride as usize;
+    let mut moments = [[0.0; 2]; 8];
     unroll!(CHUNK in [0, 1, 2, 3, 4, 5, 6, 7] {
         let before = CHUNK as u32 * exchange::COLUMNS;
         if CHUNK * 16 < R && part.column + before < task.n {
@@ -203,19 +226,28 @@ pub unsafe fn write_single<const R: usize, const A: bool>(task: &ProductTask, d:
             if is_there {
                 unroll!(I in [0, 1, 2, 3] {
                     let from = from_exchange + 16 * I as u32 * STRIDE;
-                    // SAFETY: inside the exchange, whose rows are multiples of 16 bytes; a row of C, and four columns, which are aligned together.
-                    unsafe {
-                        let mut values = Shared::<Vec4>::from_address(from, 1).get_unchecked(0);
-                        if A {
-                            unroll!(C in [0, 1, 2, 3] {
-                                let sum = f32::from_bits(values.0[C]) + f32::from_bits(residual[I].0[C]);
-                                values.0[C] = at_least(sum, least).to_bits();
-                            });
+                    if !M || row + 4 * (I as u32) < task.m {
+                        // SAFETY: inside the exchange, whose rows are multiples of 16 bytes; a row of C, and four columns, which are aligned together.
+                        unsafe {
+                            let mut values = Shared::<Vec4>::from_address(from, 1).get_unchecked(0);
+                            if A {
+                                unroll!(C in [0, 1, 2, 3] {
+                                    let sum = f32::from_bits(values.0[C]) + f32::from_bits(residual[I].0[C]);
+                                    values.0[C] = at_least(sum, least).to_bits();
+                                });
+                            }
+                            store_vec4(task.c.add(at + I * step).cast::<Vec4>(), values);
                         }
-                        store_vec4(task.c.add(at + I * step).cast::<Vec4>(), values);
                     }
                 });
             }
+            if M {
+                let own = part.exchange + 4 * lane;
+                // SAFETY: a value of each row of the exchange.
+                let read = |row: u32| unsafe { Shared::<f32>::from_address(own + 4 * row * STRIDE, 1).get_unchecked(0) };
+                [moments[CHUNK]] = of_columns(rows_in_c(task, &part), |row| [read(row)]);
+            }
         }
     });
+    moments
 }

@@ -7,10 +7,12 @@
 
 mod exchange;
 mod lines;
+mod moments;
 mod whole;
 
 use exchange::{COLUMNS, Lane, put_for_cluster, put_sums, sums_of, turns};
 pub use exchange::{Part, ROWS, WARP_BYTES, meet, warp_bytes_in_cluster};
+pub use moments::write_with_moments;
 
 use super::softmax::{self, Softmax};
 use super::task::{Format, ProductTask, activation};
@@ -137,16 +139,18 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
     unsafe {
         let is_added = !task.residual.is_null() || !task.residual_short.is_null();
         if !S && N != 1 && lines::takes(task, &part) {
-            return match is_added {
-                true => lines::write::<F, R, true>(task, d, part),
-                false => lines::write::<F, R, false>(task, d, part),
+            match is_added {
+                true => lines::write::<F, R, true, false>(task, d, part),
+                false => lines::write::<F, R, false, false>(task, d, part),
             };
+            return;
         }
         if !S && N != 1 && lines::takes_single(task, &part) {
-            return match is_added {
-                true => lines::write_single::<R, true>(task, d, part),
-                false => lines::write_single::<R, false>(task, d, part),
+            match is_added {
+                true => lines::write_single::<R, true, false>(task, d, part),
+                false => lines::write_single::<R, false, false>(task, d, part),
             };
+            return;
         }
         match (S, whole::is_whole(task, &part), is_added) {
             (false, true, _) => whole::write::<F, R, N>(task, d, part),

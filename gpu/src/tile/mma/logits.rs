@@ -2,6 +2,7 @@
 
 use super::product::{Block, product};
 use crate::cuda::kernel;
+use crate::tile::rows::AS_THEY_LIE;
 use crate::tile::softmax::{MAX_CLASSES, Softmax};
 use crate::tile::task::{Bf16, F16, ProductTask};
 
@@ -30,7 +31,7 @@ macro_rules! softmaxes {
             )]
             pub unsafe fn $name(task: ProductTask, softmax: Softmax) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.
-                unsafe { product::<$format, 64, 64, 2, 16, 4, 128, false, true, true>(&task, &softmax) }
+                unsafe { product::<$format, 64, 64, 2, 16, 4, 128, false, true, AS_THEY_LIE, true>(&task, &softmax) }
             }
         )*
     };

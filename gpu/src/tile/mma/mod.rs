@@ -11,6 +11,7 @@
 
 pub mod logits;
 pub mod product;
+pub mod rows;
 mod stages;
 
 crate::kernel_set! {
@@ -44,4 +45,16 @@ crate::kernel_set! {
     product::tile_mma_tf32_64,
     logits::tile_mma_bf16_64_b_softmax,
     logits::tile_mma_f16_64_b_softmax,
+    rows::tile_mma_bf16_128_rows,
+    rows::tile_mma_bf16_64_rows,
+    rows::tile_mma_f16_128_rows,
+    rows::tile_mma_f16_64_rows,
+    rows::tile_mma_tf32_128_rows,
+    rows::tile_mma_tf32_64_rows,
+    rows::tile_mma_bf16_128_bytes,
+    rows::tile_mma_bf16_64_bytes,
+    rows::tile_mma_f16_128_bytes,
+    rows::tile_mma_f16_64_bytes,
+    rows::tile_mma_tf32_128_bytes,
+    rows::tile_mma_tf32_64_bytes,
 }

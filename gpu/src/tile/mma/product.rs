@@ -1,6 +1,6 @@
 //! The products of a tile, and the kernels.
 
-use super::stages::{ALIGNMENT, Cursor, STAGE_BYTES, Share, VECTOR, depths as depths_of_stage};
+use super::stages::{ALIGNMENT, Cursor, MOST_GATHERED, STAGE_BYTES, Share, VECTOR, depths as depths_of_stage};
 use crate::cuda::memory::{Vec4, async_commit, async_wait, async_wait_all, load};
 use crate::cuda::mma::{self, load_matrix_x4, load_matrix_x4_transposed};
 use crate::cuda::shared::{Shared, dynamic};
@@ -8,6 +8,7 @@ use crate::cuda::sync::{WholeWarp, sync_threads, whole_warp};
 use crate::cuda::{kernel, thread};
 use crate::launch::LaunchShape;
 use crate::tile::epilogue::{self, Part, write};
+use crate::tile::rows::{AS_THEY_LIE, BYTES};
 use crate::tile::softmax::Softmax;
 use crate::tile::task::{Bf16, F16, Format, ProductTask, Tf32, n_pairs};
 use crate::tile::work::{Work, depths_of};
@@ -139,7 +140,7 @@ fn multiply<F: Multiply, const LINES: usize, const R: usize, const WHICH: usize>
     });
 }
 
-/// See the module. A warp has `LINES` times 16 rows, and `R` sums a thread of each. `S`: whether the rows of C become gradients of `softmax`.
+/// See the module. A warp has `LINES` times 16 rows, and `R` sums a thread of each. `G`: how the [rows](crate::tile::rows) of A come. `S`: whether the rows of C become gradients of `softmax`.
 ///
 /// # Safety
 /// Launched with the block's shape; the task's arrays have the lengths it says; with `S` C has as many columns as [`softmax`](crate::tile::softmax) allows.
@@ -154,6 +155,7 @@ pub(super) unsafe fn product<
     const THREADS: u32,
     const A: bool,
     const B: bool,
+    const G: u32,
     const S: bool,
 >(
     task: &ProductTask,
@@ -179,31 +181,39 @@ pub(super) unsafe fn product<
         }
     });
     let (first_depth, depths) = (division * task.division, depths_of(task, division));
-    let shares = (
-        Share::<A, ROWS, THREADS>::new::<F>(
-            task.a,
-            (task.a_stride, task.a_part_stride),
-            (first_row, task.m),
-            first_depth,
-        ),
-        Share::<B, COLUMNS, THREADS>::new::<F>(
-            task.b,
-            (task.b_stride, task.b_part_stride),
-            (first_column, task.n),
-            first_depth,
-        ),
-    );
+    let (rows, columns) = ((first_row, task.m), (first_column, task.n));
+    let (strides_a, strides_b) = ((task.a_stride, task.a_part_stride), (task.b_stride, task.b_part_stride));
+    // SAFETY: the task's arrays have the lengths it says.
+    let shares = unsafe {
+        (
+            Share::<A, G, ROWS, THREADS>::new::<F>(task, task.a, strides_a, rows, first_depth),
+            Share::<B, AS_THEY_LIE, COLUMNS, THREADS>::new::<F>(task, task.b, strides_b, columns, first_depth),
+        )
+    };
     let mut cursor = Cursor::new(task, &shares, depths);
+    // Of the next stage, on their way while this one is multiplied: copies cannot make numbers of them.
+    let mut bytes = [0; MOST_GATHERED];
+    if G == BYTES {
+        // SAFETY: the operand is that of the task.
+        bytes = unsafe { shares.0.bytes::<F>(cursor.a, cursor.left) };
+    }
     // Starts the copies of the next stage, which is of zeros behind the last one.
     let mut fetch = |stage: u32| {
         let address = base + stage * block.stage_bytes();
         // SAFETY: nobody reads the stage, as the places below say; the operands are those of the task.
         unsafe {
-            shares.0.copy::<F>(address, cursor.a, cursor.left);
+            match G {
+                BYTES => shares.0.put::<F>(address, &bytes),
+                _ => shares.0.copy::<F>(address, cursor.a, cursor.left),
+            }
             shares.1.copy::<F>(address + ROWS * STAGE_BYTES, cursor.b, cursor.left);
         }
         async_commit();
-        cursor.advance::<F, A, B, ROWS, COLUMNS, THREADS>(task, &shares, depths);
+        cursor.advance::<F, A, B, G, ROWS, COLUMNS, THREADS>(task, &shares, depths);
+        if G == BYTES {
+            // SAFETY: as above.
+            bytes = unsafe { shares.0.bytes::<F>(cursor.a, cursor.left) };
+        }
     };
     let mut stage = 0;
     while stage < STAGES {
@@ -302,7 +312,7 @@ macro_rules! products {
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the task is as the kernel asks.
-                unsafe { product::<$format, $rows, $columns, $lines, $sums, $stages, $threads, $a, $b, false>(&task, &Softmax::NONE) }
+                unsafe { product::<$format, $rows, $columns, $lines, $sums, $stages, $threads, $a, $b, AS_THEY_LIE, false>(&task, &Softmax::NONE) }
             }
         )*
     };

@@ -1,8 +1,9 @@
 //! The copies of a thread: which vectors of the operands it brings into a stage, and in which order stages come.
 
-use crate::cuda::memory::{Vec4, copy_async_or_zero, copy_async_some};
+use crate::cuda::memory::{Vec4, copy_async_or_zero, copy_async_some, load};
 use crate::cuda::shared::Shared;
 use crate::cuda::thread;
+use crate::tile::rows::{AS_THEY_LIE, BYTES, row_of};
 use crate::tile::task::{Format, ProductTask, largest};
 use crate::unroll::unroll;
 
@@ -18,20 +19,31 @@ pub(super) const fn value_bytes<F: Format>() -> u32 {
     128 / F::SLAB
 }
 
+/// Bytes of a value in memory.
+const fn memory_bytes<F: Format, const G: u32>() -> u32 {
+    if G == BYTES { 1 } else { value_bytes::<F>() }
+}
+
 /// Depths of a stage.
 pub(super) const fn depths<F: Format>() -> u32 {
     STAGE_BYTES / value_bytes::<F>()
 }
 
-/// What a thread copies of an operand of which a tile has `SIZE` rows (or columns), `THREADS` threads in all.
+/// Most copies of a thread for a stage, and of one whose rows are gathered.
+const MOST_COPIES: usize = 8;
+pub(super) const MOST_GATHERED: usize = 4;
+
+/// What a thread copies of an operand of which a tile has `SIZE` rows (or columns), `THREADS` threads in all. `G`: how its [rows](crate::tile::rows) come.
 #[derive(Clone, Copy)]
-pub(super) struct Share<const BY_DEPTH: bool, const SIZE: u32, const THREADS: u32> {
+pub(super) struct Share<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const THREADS: u32> {
     /// Its first vector of the first stage of the first part.
     first: *const u8,
     /// Bytes from a part to the next.
     part_bytes: u64,
     /// Bytes from a line to the next.
     line_bytes: u64,
+    /// Which lines are the thread's, from that of `first` on, where they are gathered.
+    rows: [u32; MOST_COPIES],
     /// A bit for each of its lines (by depth: all of them) that the operand has.
     is_there: u32,
     /// First depth of its first vector, in a stage.
@@ -40,7 +52,7 @@ pub(super) struct Share<const BY_DEPTH: bool, const SIZE: u32, const THREADS: u3
     to: u32,
 }
 
-impl<const BY_DEPTH: bool, const SIZE: u32, const THREADS: u32> Share<BY_DEPTH, SIZE, THREADS> {
+impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const THREADS: u32> Share<BY_DEPTH, G, SIZE, THREADS> {
     /// Vectors of a line in a stage.
     const VECTORS: u32 = if BY_DEPTH { SIZE / 8 } else { STAGE_BYTES / VECTOR };
     /// Lines that all threads copy at a time.
@@ -48,38 +60,58 @@ impl<const BY_DEPTH: bool, const SIZE: u32, const THREADS: u32> Share<BY_DEPTH, 
     /// Copies of a thread.
     const COPIES: u32 = SIZE * STAGE_BYTES / VECTOR / THREADS;
 
-    /// The share of the rows (or columns) from `first_row` on of `size`, from `first_depth` on.
+    /// The share of the rows (or columns) from `first_row` on of `size`, from `first_depth` on; of an operand of which `task` says which rows are gathered.
+    ///
+    /// # Safety
+    /// With `G` the task's rows have the length it says.
     #[inline(always)]
-    pub fn new<F: Format>(
+    #[track_caller]
+    pub unsafe fn new<F: Format>(
+        task: &ProductTask,
         operand: *const u8,
         (stride, part_stride): (u32, u64),
         (first_row, size): (u32, u32),
         first_depth: u32,
     ) -> Self {
-        const { assert!(THREADS.is_multiple_of(Self::VECTORS) && Self::COPIES <= 8 && Self::COPIES >= 1) };
+        const { assert!(THREADS.is_multiple_of(Self::VECTORS) && Self::COPIES <= MOST_COPIES as u32 && Self::COPIES >= 1) };
+        const { assert!(G == AS_THEY_LIE || !BY_DEPTH && Self::COPIES <= MOST_GATHERED as u32) };
         // The order of vectors is the same in all of a thread's lines.
         const { assert!(Self::STEP.is_multiple_of(8)) };
         let own = thread::thread_idx_x();
         let (line, vector) = (own / Self::VECTORS, own % Self::VECTORS);
-        let line_bytes = u64::from(stride) * u64::from(value_bytes::<F>());
+        let line_bytes = u64::from(stride) * u64::from(memory_bytes::<F, G>());
         let values = VECTOR / value_bytes::<F>();
-        let mut is_there = 0;
-        if BY_DEPTH {
+        let (mut is_there, mut rows) = (0, [0; MOST_COPIES]);
+        if G != AS_THEY_LIE {
+            unroll!(I in [0, 1, 2, 3] {
+                if (I as u32) < Self::COPIES {
+                    // SAFETY: as the caller vouches.
+                    if let Some(row) = unsafe { row_of(task, first_row + line + I as u32 * Self::STEP) } {
+                        rows[I] = row;
+                        is_there |= 1 << I;
+                    }
+                }
+            });
+        } else if BY_DEPTH {
             is_there = if first_row + vector * values < size { u32::MAX } else { 0 };
         } else {
             unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
                 is_there |= u32::from(first_row + line + I as u32 * Self::STEP < size) << I;
             });
         }
-        let [first_line, first_value] = if BY_DEPTH { [first_depth, first_row] } else { [first_row, first_depth] };
-        let at = u64::from(first_line + line) * line_bytes
-            + u64::from(first_value) * u64::from(value_bytes::<F>())
-            + u64::from(vector * VECTOR);
+        let [first_line, first_value] = match (G, BY_DEPTH) {
+            (AS_THEY_LIE, true) => [first_depth + line, first_row],
+            (AS_THEY_LIE, false) => [first_row + line, first_depth],
+            _ => [0, first_depth],
+        };
+        let at = u64::from(first_line) * line_bytes
+            + u64::from(first_value + vector * values) * u64::from(memory_bytes::<F, G>());
         let order = if BY_DEPTH { line % 8 } else { line / 2 % 4 };
         Self {
             first: operand.wrapping_add(at as usize),
-            part_bytes: part_stride * u64::from(value_bytes::<F>()),
+            part_bytes: part_stride * u64::from(memory_bytes::<F, G>()),
             line_bytes,
+            rows,
             is_there,
             depth: if BY_DEPTH { line } else { vector * values },
             to: line * Self::VECTORS + (vector ^ order),
@@ -95,8 +127,58 @@ impl<const BY_DEPTH: bool, const SIZE: u32, const THREADS: u32> Share<BY_DEPTH, 
     /// Where it is in the stage after that of `at`.
     #[inline(always)]
     fn after<F: Format>(&self, at: *const u8) -> *const u8 {
-        let bytes = if BY_DEPTH { u64::from(depths::<F>()) * self.line_bytes } else { u64::from(STAGE_BYTES) };
+        let bytes = match BY_DEPTH {
+            true => u64::from(depths::<F>()) * self.line_bytes,
+            false => u64::from(depths::<F>() * memory_bytes::<F, G>()),
+        };
         at.wrapping_add(bytes as usize)
+    }
+
+    /// Its line number `number`, where the first one, or row 0, is at `from`.
+    #[inline(always)]
+    fn line(&self, from: *const u8, number: usize) -> *const u8 {
+        let line = if G == AS_THEY_LIE { number as u32 * Self::STEP } else { self.rows[number] };
+        from.wrapping_add((u64::from(line) * self.line_bytes) as usize)
+    }
+
+    /// The bytes of the thread's vectors of a stage; 0 where there are none. `left` depths from it on are there.
+    ///
+    /// # Safety
+    /// The operand is as `new` was told, of bytes, and `from` is where the thread's first vector of row 0 is.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn bytes<F: Format>(&self, from: *const u8, left: u32) -> [u64; MOST_GATHERED] {
+        let mut words = [0; MOST_GATHERED];
+        let values = VECTOR / value_bytes::<F>();
+        let there = left.saturating_sub(self.depth);
+        unroll!(I in [0, 1, 2, 3] {
+            if (I as u32) < Self::COPIES && there > 0 && self.is_there & (1 << I) != 0 {
+                let at = self.line(from, I);
+                // SAFETY: the line has as many bytes as are a multiple of 16, so a whole vector is there, which begins at a multiple of its bytes.
+                let word = unsafe { if values == 8 { load(at.cast::<u64>(), 0) } else { u64::from(load(at.cast::<u32>(), 0)) } };
+                words[I] = if there < values { word & ((1 << (8 * there)) - 1) } else { word };
+            }
+        });
+        words
+    }
+
+    /// Puts the thread's vectors into the stage at shared address `address`: the numbers that their bytes are.
+    ///
+    /// # Safety
+    /// The stage's memory is the block's, and nobody reads it.
+    #[inline(always)]
+    #[track_caller]
+    pub unsafe fn put<F: Format>(&self, address: u32, bytes: &[u64; MOST_GATHERED]) {
+        // SAFETY: the stage's part of the operand.
+        let stage = unsafe { Shared::<Vec4>::from_address(address, SIZE * STAGE_BYTES / VECTOR) };
+        unroll!(I in [0, 1, 2, 3] {
+            if (I as u32) < Self::COPIES {
+                let of = |at: u32| ((bytes[I] >> (8 * at)) & 0xff) as u32 as f32;
+                let pair = |at: u32| if value_bytes::<F>() == 2 { F::pack(of(2 * at), of(2 * at + 1)) } else { F::pack(of(at), 0.0) };
+                // SAFETY: the thread's own vectors.
+                unsafe { stage.set_unchecked(self.to + I as u32 * THREADS, Vec4([pair(0), pair(1), pair(2), pair(3)])) };
+            }
+        });
     }
 
     /// Starts the thread's copies of a stage that begins at shared address `address`; `left` depths from it on are there.
@@ -108,19 +190,18 @@ impl<const BY_DEPTH: bool, const SIZE: u32, const THREADS: u32> Share<BY_DEPTH, 
     pub unsafe fn copy<F: Format>(&self, address: u32, from: *const u8, left: u32) {
         // SAFETY: the stage's part of the operand.
         let stage = unsafe { Shared::<Vec4>::from_address(address, SIZE * STAGE_BYTES / VECTOR) };
-        let from = |line: u32| from.wrapping_add((u64::from(line) * self.line_bytes) as usize).cast::<Vec4>();
+        let from = |number: usize| self.line(from, number).cast::<Vec4>();
         // SAFETY: a vector whose line and first depth are there is inside the operand, whose lines are multiples of 16 bytes; of one with fewer depths only those are read.
         unsafe {
             if BY_DEPTH || left >= depths::<F>() {
                 unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
                     if (I as u32) < Self::COPIES {
-                        let line = I as u32 * Self::STEP;
                         let is_there = if BY_DEPTH {
-                            self.is_there != 0 && self.depth + line < left
+                            self.is_there != 0 && self.depth + I as u32 * Self::STEP < left
                         } else {
                             self.is_there & (1 << I) != 0
                         };
-                        copy_async_or_zero(stage, self.to + I as u32 * THREADS, from(line), is_there);
+                        copy_async_or_zero(stage, self.to + I as u32 * THREADS, from(I), is_there);
                     }
                 });
             } else {
@@ -130,13 +211,23 @@ impl<const BY_DEPTH: bool, const SIZE: u32, const THREADS: u32> Share<BY_DEPTH, 
                 unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
                     if (I as u32) < Self::COPIES {
                         let bytes = if self.is_there & (1 << I) != 0 { bytes } else { 0 };
-                        copy_async_some(stage, self.to + I as u32 * THREADS, from(I as u32 * Self::STEP), bytes);
+                        copy_async_some(stage, self.to + I as u32 * THREADS, from(I), bytes);
                     }
                 });
             }
         }
     }
 }
+
+/// What a thread copies of both operands.
+pub(super) type Shares<
+    const A: bool,
+    const B: bool,
+    const G: u32,
+    const ROWS: u32,
+    const COLUMNS: u32,
+    const THREADS: u32,
+> = (Share<A, G, ROWS, THREADS>, Share<B, AS_THEY_LIE, COLUMNS, THREADS>);
 
 /// Where the next stage of a tile is read, all pairs of parts one after the other.
 #[derive(Clone, Copy)]
@@ -155,9 +246,9 @@ pub(super) struct Cursor {
 impl Cursor {
     /// At the first stage of a division of `depths`.
     #[inline(always)]
-    pub fn new<const A: bool, const B: bool, const ROWS: u32, const COLUMNS: u32, const THREADS: u32>(
+    pub fn new<const A: bool, const B: bool, const G: u32, const ROWS: u32, const COLUMNS: u32, const THREADS: u32>(
         task: &ProductTask,
-        shares: &(Share<A, ROWS, THREADS>, Share<B, COLUMNS, THREADS>),
+        shares: &Shares<A, B, G, ROWS, COLUMNS, THREADS>,
         depths: u32,
     ) -> Self {
         let above = largest(task.a_parts, task.b_parts);
@@ -168,10 +259,18 @@ impl Cursor {
 
     /// Moves on by a stage.
     #[inline(always)]
-    pub fn advance<F: Format, const A: bool, const B: bool, const ROWS: u32, const COLUMNS: u32, const THREADS: u32>(
+    pub fn advance<
+        F: Format,
+        const A: bool,
+        const B: bool,
+        const G: u32,
+        const ROWS: u32,
+        const COLUMNS: u32,
+        const THREADS: u32,
+    >(
         &mut self,
         task: &ProductTask,
-        shares: &(Share<A, ROWS, THREADS>, Share<B, COLUMNS, THREADS>),
+        shares: &Shares<A, B, G, ROWS, COLUMNS, THREADS>,
         all: u32,
     ) {
         if self.left > depths::<F>() {

@@ -19,4 +19,8 @@ crate::kernel_set! {
     product::tile_plain_64_b,
     product::tile_plain_64_ab,
     product::tile_plain_64_a,
+    product::tile_plain_128_rows,
+    product::tile_plain_64_rows,
+    product::tile_plain_128_bytes,
+    product::tile_plain_64_bytes,
 }

@@ -7,6 +7,7 @@ use crate::cuda::sync::sync_threads;
 use crate::cuda::{kernel, thread};
 use crate::launch::LaunchShape;
 use crate::tile::epilogue::{added_single, put_single};
+use crate::tile::rows::{AS_THEY_LIE, BYTES, GATHERED, row_of};
 use crate::tile::task::{ProductTask, activation};
 use crate::tile::work::{Work, depths_of};
 use crate::unroll::unroll;
@@ -37,18 +38,22 @@ const fn shape<const SIZE: u32>(m: u32, n: u32, divisions: u32) -> LaunchShape {
     LaunchShape::new(tiles, threads::<SIZE>()).with_shared(4 * slab::<SIZE>() * 4)
 }
 
-/// What a thread brings of an operand of which a tile has `SIZE` rows (or columns): `QUADS` quads of each slab.
+/// What a thread brings of an operand of which a tile has `SIZE` rows (or columns): `QUADS` quads of each slab. `G`: how its [rows](crate::tile::rows) come.
 #[derive(Clone, Copy)]
-struct Share<const BY_DEPTH: bool, const SIZE: u32, const QUADS: usize> {
-    /// Its first quad of the next slab.
-    at: *const f32,
+struct Share<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const QUADS: usize> {
+    /// Its first quad of the next slab; where rows are gathered, that of row 0.
+    at: *const u8,
     /// Values from a line to the next.
     stride: u32,
+    /// Which lines are the thread's, where they are gathered.
+    rows: [u32; 2],
     /// A bit for each quad whose rows the operand has.
     is_there: u32,
 }
 
-impl<const BY_DEPTH: bool, const SIZE: u32, const QUADS: usize> Share<BY_DEPTH, SIZE, QUADS> {
+impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const QUADS: usize> Share<BY_DEPTH, G, SIZE, QUADS> {
+    /// Bytes of a value.
+    const BYTES: usize = if G == BYTES { 1 } else { 4 };
     /// Lines of a slab from a quad of the thread to the next.
     const STEP: u32 = if BY_DEPTH { threads::<SIZE>() / (SIZE / 4) } else { threads::<SIZE>() / 2 };
 
@@ -59,24 +64,40 @@ impl<const BY_DEPTH: bool, const SIZE: u32, const QUADS: usize> Share<BY_DEPTH, 
         if BY_DEPTH { [own % (SIZE / 4) * 4, own / (SIZE / 4)] } else { [own / 2, own % 2 * 4] }
     }
 
-    /// The share of the rows (or columns) from `first` on of `size`, from `depth` on.
+    /// The share of the rows (or columns) from `first` on of `size`, from `depth` on; of an operand of which `task` says which rows are gathered.
+    ///
+    /// # Safety
+    /// With `G` the task's rows have the length it says.
     #[inline(always)]
-    fn new(operand: *const u8, stride: u32, (first, size): (u32, u32), depth: u32) -> Self {
+    #[track_caller]
+    unsafe fn new(task: &ProductTask, operand: *const u8, stride: u32, (first, size): (u32, u32), depth: u32) -> Self {
         let [row, deeper] = Self::own();
-        let [line, value] = if BY_DEPTH { [depth + deeper, first + row] } else { [first + row, depth + deeper] };
-        let at = operand.cast::<f32>().wrapping_add(line as usize * stride as usize + value as usize);
-        let mut is_there = 0;
+        let [line, value] = match (G, BY_DEPTH) {
+            (AS_THEY_LIE, true) => [depth + deeper, first + row],
+            (AS_THEY_LIE, false) => [first + row, depth + deeper],
+            _ => [0, depth + deeper],
+        };
+        let at = operand.wrapping_add((line as usize * stride as usize + value as usize) * Self::BYTES);
+        let (mut is_there, mut rows) = (0, [0; 2]);
         unroll!(I in [0, 1] {
             let row = if BY_DEPTH { row } else { row + I as u32 * Self::STEP };
-            is_there |= u32::from(first + row < size) << I;
+            if G == AS_THEY_LIE {
+                is_there |= u32::from(first + row < size) << I;
+            } else if I < QUADS {
+                // SAFETY: as the caller vouches.
+                if let Some(of_a) = unsafe { row_of(task, first + row) } {
+                    rows[I] = of_a;
+                    is_there |= 1 << I;
+                }
+            }
         });
-        Self { at, stride, is_there }
+        Self { at, stride, rows, is_there }
     }
 
     /// Reads the thread's quads of the next slab, of which `left` depths are there; what is behind them, or not among the operand's rows, is 0.
     ///
     /// # Safety
-    /// The operand has its lines, `stride` values each, a multiple of 4; it begins at a multiple of 16 bytes.
+    /// The operand has its lines, whose bytes are a multiple of 16; it begins at a multiple of 16 bytes.
     #[inline(always)]
     #[track_caller]
     unsafe fn fetch(&mut self, left: u32) -> [[f32; 4]; QUADS] {
@@ -86,9 +107,15 @@ impl<const BY_DEPTH: bool, const SIZE: u32, const QUADS: usize> Share<BY_DEPTH, 
             if I < QUADS {
                 let depth = if BY_DEPTH { deeper + I as u32 * Self::STEP } else { deeper };
                 if self.is_there & (1 << I) != 0 && depth < left {
-                    let line = self.at.wrapping_add(I * Self::STEP as usize * self.stride as usize);
+                    let number = if G == AS_THEY_LIE { I as u32 * Self::STEP } else { self.rows[I] };
+                    let line = self.at.wrapping_add(number as usize * self.stride as usize * Self::BYTES);
                     // SAFETY: the line is there, and so is the whole quad in it.
-                    let mut quad = unsafe { load_quad(line, 0) };
+                    let mut quad = unsafe {
+                        match G {
+                            BYTES => load(line.cast::<u32>(), 0).to_le_bytes().map(f32::from),
+                            _ => load_quad(line.cast(), 0),
+                        }
+                    };
                     if !BY_DEPTH {
                         unroll!(J in [1, 2, 3] {
                             if depth + J as u32 >= left {
@@ -101,7 +128,7 @@ impl<const BY_DEPTH: bool, const SIZE: u32, const QUADS: usize> Share<BY_DEPTH, 
             }
         });
         let further = if BY_DEPTH { DEPTH as usize * self.stride as usize } else { DEPTH as usize };
-        self.at = self.at.wrapping_add(further);
+        self.at = self.at.wrapping_add(further * Self::BYTES);
         quads
     }
 
@@ -182,14 +209,20 @@ unsafe fn mask_of(task: &ProductTask, row: u32, column: u32) -> [f32; 4] {
 /// # Safety
 /// Launched with `shape`; the task's arrays have the lengths it says.
 #[inline(always)]
-unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: bool>(task: &ProductTask) {
+unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: bool, const G: u32>(task: &ProductTask) {
     const { assert!(QUADS as u32 * threads::<SIZE>() * 4 == SIZE * DEPTH) };
     let [row, column, division] = Work::of(task, SIZE, SIZE).tile_at(thread::block_idx_x());
     let (first_row, first_column) = (row * SIZE, column * SIZE);
     let shared = dynamic::<f32>(0, 4 * slab::<SIZE>());
     let depth = division * task.division;
-    let mut share_a = Share::<A, SIZE, QUADS>::new(task.a, task.a_stride, (first_row, task.m), depth);
-    let mut share_b = Share::<B, SIZE, QUADS>::new(task.b, task.b_stride, (first_column, task.n), depth);
+    let (rows, columns) = ((first_row, task.m), (first_column, task.n));
+    // SAFETY: the task's arrays have the lengths it says.
+    let (mut share_a, mut share_b) = unsafe {
+        (
+            Share::<A, G, SIZE, QUADS>::new(task, task.a, task.a_stride, rows, depth),
+            Share::<B, AS_THEY_LIE, SIZE, QUADS>::new(task, task.b, task.b_stride, columns, depth),
+        )
+    };
     let across = SIZE / WARP_COLUMNS;
     let (lane, warp) = (thread::lane(), thread::warp_index());
     let own_row = warp / across * WARP_ROWS + lane / 4 * 4;
@@ -247,14 +280,14 @@ unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: b
 }
 
 macro_rules! products {
-    ($($(#[$doc:meta])* $name:ident, $size:literal, $quads:literal, $threads:literal, $blocks:literal, [$a:literal, $b:literal];)*) => {
+    ($($(#[$doc:meta])* $name:ident, $size:literal, $quads:literal, $threads:literal, $blocks:literal, [$a:literal, $b:literal] $gathered:ident;)*) => {
         $(
             $(#[$doc])*
             ///
             /// A product of matrices, with an epilogue, by ordinary arithmetic.
             ///
             /// * Launch: a block for each tile of C and division of the depth; a lane for each 8 × 8 of a tile.
-            /// * Reads: `a`, `b`, `bias`, `residual`, `mask`.
+            /// * Reads: `a`, `b`, `bias`, `residual`, `mask`; those that gather, `rows`.
             /// * Writes: `c`; `overflow`.
             /// * Shared: dynamic: two slabs of each operand, 8 deep.
             /// * Cost: m n k fused multiplications and additions.
@@ -262,7 +295,7 @@ macro_rules! products {
             /// * Source: the tile of registers is a known form (Volkov and Demmel 2008); the code is ours.
             ///
             /// # Safety
-            /// The operands are of single precision and in one part; they begin at multiples of 16 bytes and are not written meanwhile, the residual only where it is C; `side` is 1; `c` is there, `c_short` and `residual_short` are not; the mask is of single precision and begins at a multiple of 16 bytes; bias, residual, mask and activation only with one division; a division is a multiple of 4.
+            /// The operands are of single precision, or A of bytes where the kernel says so, and in one part; they begin at multiples of 16 bytes and are not written meanwhile, the residual only where it is C; `side` is 1; `c` is there, `c_short` and `residual_short` are not; the mask is of single precision and begins at a multiple of 16 bytes; bias, residual, mask and activation only with one division; a division is a multiple of 4.
             #[kernel(
                 shape = shape::<$size>(task.m, task.n, task.k.div_ceil(task.division)),
                 max_threads = $threads,
@@ -270,7 +303,7 @@ macro_rules! products {
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the task is as the kernel asks.
-                unsafe { product::<$size, $quads, $a, $b>(&task) }
+                unsafe { product::<$size, $quads, $a, $b, $gathered>(&task) }
             }
         )*
     };
@@ -278,21 +311,29 @@ macro_rules! products {
 
 products! {
     /// Single precision, tiles of 128 × 128.
-    tile_plain_128, 128, 1, 256, 2, [false, false];
+    tile_plain_128, 128, 1, 256, 2, [false, false] AS_THEY_LIE;
     /// Single precision, tiles of 128 × 128, B depth by depth.
-    tile_plain_128_b, 128, 1, 256, 2, [false, true];
+    tile_plain_128_b, 128, 1, 256, 2, [false, true] AS_THEY_LIE;
     /// Single precision, tiles of 128 × 128, A and B depth by depth.
-    tile_plain_128_ab, 128, 1, 256, 2, [true, true];
+    tile_plain_128_ab, 128, 1, 256, 2, [true, true] AS_THEY_LIE;
     /// Single precision, tiles of 128 × 128, A depth by depth.
-    tile_plain_128_a, 128, 1, 256, 2, [true, false];
+    tile_plain_128_a, 128, 1, 256, 2, [true, false] AS_THEY_LIE;
     /// Single precision, tiles of 64 × 64.
-    tile_plain_64, 64, 2, 64, 6, [false, false];
+    tile_plain_64, 64, 2, 64, 6, [false, false] AS_THEY_LIE;
     /// Single precision, tiles of 64 × 64, B depth by depth.
-    tile_plain_64_b, 64, 2, 64, 6, [false, true];
+    tile_plain_64_b, 64, 2, 64, 6, [false, true] AS_THEY_LIE;
     /// Single precision, tiles of 64 × 64, A and B depth by depth.
-    tile_plain_64_ab, 64, 2, 64, 6, [true, true];
+    tile_plain_64_ab, 64, 2, 64, 6, [true, true] AS_THEY_LIE;
     /// Single precision, tiles of 64 × 64, A depth by depth.
-    tile_plain_64_a, 64, 2, 64, 6, [true, false];
+    tile_plain_64_a, 64, 2, 64, 6, [true, false] AS_THEY_LIE;
+    /// Single precision, tiles of 128 × 128, rows of A gathered.
+    tile_plain_128_rows, 128, 1, 256, 2, [false, false] GATHERED;
+    /// Single precision, tiles of 64 × 64, rows of A gathered.
+    tile_plain_64_rows, 64, 2, 64, 6, [false, false] GATHERED;
+    /// Single precision, A of bytes, tiles of 128 × 128.
+    tile_plain_128_bytes, 128, 1, 256, 2, [false, false] BYTES;
+    /// Single precision, A of bytes, tiles of 64 × 64.
+    tile_plain_64_bytes, 64, 2, 64, 6, [false, false] BYTES;
 }
 
 #[cfg(all(test, not(target_arch = "nvptx64")))]

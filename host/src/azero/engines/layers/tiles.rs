@@ -95,6 +95,7 @@ impl Tiles {
         let views = Views {
             a: input.cast(),
             b: weights.cast(),
+            rows: In::none(),
             bias,
             residual: In::none(),
             residual_short: residual.cast(),
@@ -103,6 +104,7 @@ impl Tiles {
             c_short: output.cast(),
             overflow: InOut::none(),
             found_factor: In::none(),
+            moments: InOut::none(),
         };
         cores[at].run(stream, m, &maps[at], views)
     }
@@ -126,5 +128,7 @@ fn shape_of(network: &NetworkShape, format: Format, conv: &ConvOffsets, cells: u
         division: channels,
         factor: 1.0,
         rectifier: true,
+        moments: false,
+        gathered: None,
     }
 }

@@ -38,6 +38,7 @@ pub(in crate::azero::train) fn open(setup: Setup) -> Result<Box<dyn Train>> {
         momentum: options.momentum,
         adam,
         operands: Operands::Exact,
+        heads: Operands::Exact,
     };
     let mut engine = PlainEngine {
         training: Training::new(to_reference(&state.network), settings),

@@ -276,6 +276,8 @@ impl Tiles {
             division: k,
             factor: 1.0,
             rectifier: false,
+            moments: false,
+            gathered: None,
         }
     }
 
@@ -565,6 +567,8 @@ impl Tiles {
             c_short,
             overflow: InOut::none(),
             found_factor: In::none(),
+            moments: InOut::none(),
+            rows: In::none(),
         };
         prepared.core.run(stream, n, prepared.maps.as_ref(), views)
     }
@@ -596,6 +600,8 @@ impl Tiles {
             c_short,
             overflow: InOut::none(),
             found_factor: In::none(),
+            moments: InOut::none(),
+            rows: In::none(),
         };
         prepared.core.run(stream, training.batch, prepared.maps.as_ref(), views)
     }
@@ -626,6 +632,8 @@ impl Tiles {
             c_short,
             overflow: InOut::none(),
             found_factor: In::none(),
+            moments: InOut::none(),
+            rows: In::none(),
         };
         let Loss { partial: losses, scale, mean, smoothing } = loss;
         logits.run(
@@ -670,6 +678,8 @@ impl Tiles {
                 c_short: InOut::none(),
                 overflow: overflow_word(overflow.as_deref_mut()),
                 found_factor: In::none(),
+                moments: InOut::none(),
+                rows: In::none(),
             };
             prepared.core.run(stream, plan.layers[number].n_inputs + 1, prepared.maps.as_ref(), views)?;
         }

@@ -9,6 +9,7 @@ use warpplay_gpu::azero::train::short::short_line;
 use warpplay_gpu::azero::train::update::{self, AdamArgs, FinishArgs, Rate, StepReport};
 use warpplay_gpu::azero::train::{self, line_length};
 use warpplay_gpu::ptx::embedded::AZERO_TRAIN;
+use warpplay_gpu::tile::task::MOMENT_ROWS;
 
 use super::plan::{NormPlan, Operands, Plan, ProductPlan, STEPS_AT_ONCE};
 use super::tiles::{Beside, FilterGradients, Short, Tiles};
@@ -16,6 +17,9 @@ use crate::azero::train::{Options, Samples};
 use crate::azero::{NORM_EPSILON, NetworkShape};
 use crate::runtime::launch::views;
 use crate::{Buffer, Error, In, InOut, Memory, Module, Result, Stream};
+
+// The norms read what the convolutions make.
+const _: () = assert!(MOMENT_ROWS == norm::MOMENT_ROWS);
 
 /// All positions on the device.
 pub(super) struct SampleArrays {
@@ -145,7 +149,8 @@ impl Arrays {
             false => (line(planes) + u64::from(most), 0),
         };
         let heads = line(value_filters) + 2 * line(policy_filters);
-        let board = single + blocks + heads + line(width) + middle;
+        let output = if plan.has_short_heads() { 0 } else { line(width) };
+        let board = single + blocks + heads + output + middle;
         let vectors = 2 * (line(value_hidden) + line(1) + line(actions));
         let norm_parts = norm_parts(plan) as u64;
         let passed: usize = plan.norms.iter().map(|norm| norm::passed_words(plan.pixels(), norm.channels)).sum();
@@ -171,6 +176,7 @@ impl Arrays {
         };
         let (before, after) = (held(Plan::keeps_before)?, held(Plan::keeps_output)?);
         let (middle, halves) = if plan.is_short() { (0, pixels) } else { (pixels, 0) };
+        let output = if plan.has_short_heads() { 0 } else { pixels };
         let short = || stream.alloc(halves * short_line(plan.shape.width) as usize);
         let most = plan.norms.iter().map(|norm| norm.channels).max().unwrap_or(4);
         let NetworkShape { planes, value_filters, policy_filters, .. } = plan.shape;
@@ -189,7 +195,7 @@ impl Arrays {
             by_before: [lines(pixels, policy_filters)?, lines(pixels, by_before)?],
             by: [
                 lines(pixels, value_filters)?,
-                lines(pixels, plan.shape.width)?,
+                lines(output, plan.shape.width)?,
                 lines(middle, plan.shape.width)?,
                 lines(pixels, policy_filters)?,
             ],
@@ -238,8 +244,7 @@ impl Arrays {
 
 /// Values of the parts of the norm that has most.
 fn norm_parts(plan: &Plan) -> usize {
-    let values = |channels: u32| norm::PARTS as usize * (norm::n_parts(plan.pixels(), channels) * channels) as usize;
-    plan.norms.iter().map(|norm| values(norm.channels)).max().unwrap_or(0)
+    plan.norms.iter().map(|norm| norm::parts_values(plan.pixels(), norm.channels)).max().unwrap_or(0)
 }
 
 /// The kernels, looked up when the engine is opened.
@@ -354,7 +359,11 @@ impl Kernels {
                         false => (before[block].view_mut(), InOut::none()),
                     };
                     let bias = from(&arrays.parameters, plan.bias);
-                    let beside = Beside { bias, c, c_short, ..Beside::none() };
+                    let moments = match arrays.plan.has_moments(block) {
+                        true => arrays.norm_parts.view_mut(),
+                        false => InOut::none(),
+                    };
+                    let beside = Beside { bias, c, c_short, moments, ..Beside::none() };
                     tiles.outputs(stream, (&arrays.plan, short), block, n, beside)?;
                 }
                 _ => {
@@ -397,10 +406,10 @@ impl Kernels {
         let [value, policy] = [last + 1, last + 2].map(|block| self.layer(stream, arrays.plan.products[block], n));
         let Activations { before, after, .. } = &mut arrays.activations;
         let (of_value, of_policy) = before.split_at_mut(last + 2);
-        let inputs = &after[last];
+        let inputs = HeadInputs::of(&arrays.plan, &after[last], arrays.short.as_ref());
         let arguments = (
-            value.of_outputs(&arrays.parameters, inputs, &mut of_value[last + 1], false),
-            policy.of_outputs(&arrays.parameters, inputs, &mut of_policy[0], false),
+            inputs.put(value.of_outputs(&arrays.parameters, &after[last], &mut of_value[last + 1], false)),
+            inputs.put(policy.of_outputs(&arrays.parameters, &after[last], &mut of_policy[0], false)),
         );
         // SAFETY: as in `outputs`; both read the torso's output.
         unsafe { stream.run_unchecked(&self.set.azero_train_forward_heads, arguments) }
@@ -413,20 +422,25 @@ impl Kernels {
             self.norm_back(stream, arrays, &Back { block, n, output, inputs: None, keep: false })?;
         }
         let [value, policy] = [last + 1, last + 2].map(|block| self.layer(stream, arrays.plan.products[block], n));
-        let Arrays { parameters, gradients, parts, activations, .. } = arrays;
-        let Activations { after, by_before: [by_policy, by_value], by, .. } = activations;
+        let Arrays { plan, parameters, gradients, parts, activations, short, .. } = arrays;
+        let Activations { after, by_before: [by_policy, by_value], by, by_short, .. } = activations;
+        let inputs = HeadInputs::of(plan, &after[last], short.as_ref());
         let n_values = value.plan.parts_values();
         let (of_value, of_policy) = parts.view_mut().split_at(n_values);
         let arguments = (
-            value.of_gradient(&after[last], by_value, of_value),
-            policy.of_gradient(&after[last], by_policy, of_policy),
+            inputs.put(value.of_gradient(&after[last], by_value, of_value)),
+            inputs.put(policy.of_gradient(&after[last], by_policy, of_policy)),
         );
         // SAFETY: as in `outputs`; the parts begin at multiples of 4, one behind the other.
         unsafe { stream.run_unchecked(&self.set.azero_train_gradient_heads, arguments)? };
         value.sum_parts(parts.view(), gradients)?;
         policy.sum_parts(parts.view().split_at(n_values).1, gradients)?;
+        let (result, result_short) = match plan.has_short_heads() {
+            true => (InOut::none(), by_short[0].view_mut()),
+            false => (by[OUTPUT].view_mut(), InOut::none()),
+        };
         let arguments = (
-            value.of_inputs(parameters, by_value, by[OUTPUT].view_mut(), false),
+            ProductArgs { result_short, ..value.of_inputs(parameters, by_value, result, false) },
             policy.of_inputs(parameters, by_policy, InOut::none(), false),
         );
         // SAFETY: as in `outputs`; the second layer has no result of its own.
@@ -508,14 +522,13 @@ impl Kernels {
         let in_octets = arrays.plan.norm_in_octets(block);
         // SAFETY: the stages come in their order, on the plan's arrays, which are of bfloat16 where a norm is in octets.
         unsafe {
-            match training {
-                true if in_octets => {
-                    stream.run_unchecked(&self.set.azero_train_norm_parts_short, (norm.args(arrays),))?
-                }
+            match training && !arrays.plan.has_moments(block) {
                 true => stream.run_unchecked(&self.set.azero_train_norm_parts, (norm.args(arrays),))?,
                 false => {}
             }
-            stream.run_unchecked(&self.set.azero_train_norm_finish, (norm.args(arrays),))?;
+            let behind_convolution = training && arrays.plan.has_moments(block);
+            let finish = &self.set.azero_train_norm_finish;
+            stream.run_unchecked_with(finish, (behind_convolution,), (norm.args(arrays),))?;
             match in_octets {
                 true => stream.run_unchecked(&self.set.azero_train_norm_apply_short, (norm.args(arrays),)),
                 false => stream.run_unchecked(&self.set.azero_train_norm_apply, (norm.args(arrays),)),
@@ -745,6 +758,28 @@ impl Layer<'_> {
     }
 }
 
+/// What both heads read: the torso's output, in single precision or in bfloat16.
+#[derive(Clone, Copy)]
+struct HeadInputs<'a> {
+    inputs: In<'a, f32>,
+    inputs_short: In<'a, u16>,
+}
+
+impl<'a> HeadInputs<'a> {
+    fn of(plan: &Plan, after: &'a Buffer<f32>, short: Option<&'a Short>) -> Self {
+        match short.and_then(|short| short.after.get(plan.last())) {
+            Some(after) => Self { inputs: In::none(), inputs_short: after.view() },
+            None => Self { inputs: after.view(), inputs_short: In::none() },
+        }
+    }
+
+    /// A head's product, with these inputs.
+    fn put(self, product: ProductArgs<'a>) -> ProductArgs<'a> {
+        let Self { inputs, inputs_short } = self;
+        ProductArgs { inputs, inputs_short, ..product }
+    }
+}
+
 /// A block on the way back.
 struct Back {
     block: usize,
@@ -776,10 +811,12 @@ fn empty<'a>(plan: ProductPlan, n: u32) -> ProductArgs<'a> {
     };
     ProductArgs {
         inputs: In::none(),
+        inputs_short: In::none(),
         weights: In::none(),
         output_gradient: In::none(),
         bias: In::none(),
         result: InOut::none(),
+        result_short: InOut::none(),
         n_positions,
         rows,
         columns,
@@ -812,7 +849,7 @@ impl NormOf {
         let (mut residual_short, mut output_short, mut by_before_short) = (In::none(), InOut::none(), InOut::none());
         let mut of_conv = InOut::none();
         if let (Some(short), true) = (&mut arrays.short, in_tiles) {
-            // The heads read the last of the torso as it is.
+            // The heads may read the last of the torso as it is.
             let n_after = short.after.len();
             let (earlier, after) = short.after.split_at_mut(self.block.min(n_after));
             output_short = after.first_mut().map_or(InOut::none(), Buffer::view_mut);
@@ -824,7 +861,7 @@ impl NormOf {
                 residual_short = earlier[block].view();
             }
         }
-        let last = arrays.plan.last();
+        let (last, has_short_heads) = (arrays.plan.last(), arrays.plan.has_short_heads());
         let Activations { before, before_short, after, by_before, by, by_short, .. } = &mut arrays.activations;
         let (earlier, after) = after.split_at_mut(self.block);
         // The gradients of factor and term are neighbours, as they are themselves.
@@ -845,9 +882,9 @@ impl NormOf {
             running: arrays.running.view_mut().split_at(running as usize).1,
             parts: arrays.norm_parts.view_mut(),
             passed: arrays.passed[self.block].view_mut(),
-            // The heads' is of single precision.
+            // The heads' may be of single precision.
             output_gradient: match self.output_gradient {
-                Some(number) if !is_short || self.block == last => by[number].view_mut(),
+                Some(number) if !is_short || self.block == last && !has_short_heads => by[number].view_mut(),
                 _ => InOut::none(),
             },
             output_gradient_short: match self.output_gradient {
@@ -870,7 +907,10 @@ impl NormOf {
             keep: u32::from(self.keep),
             short_parts: arrays.plan.operands.map_or(1, Operands::parts),
             short_pixels: arrays.plan.pixels(),
-            reserved: 0,
+            moment_pixels: match arrays.plan.has_moments(self.block) {
+                true => MOMENT_ROWS,
+                false => norm::part_rows(channels),
+            },
         }
     }
 }

@@ -273,6 +273,11 @@ impl Plan {
         self.products[self.last() + 1..self.n_blocks()].iter().all(ProductPlan::is_narrow)
     }
 
+    /// Whether the heads read the torso's output in bfloat16, and make the gradient by it so.
+    pub fn has_short_heads(&self) -> bool {
+        self.is_short() && self.has_narrow_heads()
+    }
+
     /// The block whose output is added to a block's: that of every second convolution of the torso has the input of the first.
     pub fn residual(&self, block: usize) -> Option<usize> {
         (block > 0 && block <= self.last() && block.is_multiple_of(2)).then(|| block - 2)
@@ -289,6 +294,11 @@ impl Plan {
         is_short && self.norms[block].channels.is_multiple_of(8)
     }
 
+    /// Whether a block's convolution makes the moments of its outputs: where it is one of `tile`, and they are in whole vectors of 16 bytes.
+    pub fn has_moments(&self, block: usize) -> bool {
+        self.products[block].tile_columns.is_some() && (!self.is_short() || self.norm_in_octets(block))
+    }
+
     /// Whether a block's values before its norm are held in single precision.
     pub fn keeps_before(&self, block: usize) -> bool {
         !self.is_short() || block > self.last()
@@ -296,7 +306,9 @@ impl Plan {
 
     /// Whether the outputs of a block are held in single precision: where they are not in parts alone, but a residual or read by the heads.
     pub fn keeps_output(&self, block: usize) -> bool {
-        self.operands.is_none() || block >= self.last() || !self.is_short() && block.is_multiple_of(2)
+        let last = self.last();
+        let is_read = block > last || block == last && !self.has_short_heads();
+        self.operands.is_none() || is_read || !self.is_short() && block.is_multiple_of(2)
     }
 
     /// Parameters and running statistics of a network in the device's layout.

@@ -23,7 +23,7 @@ pub(super) struct Short {
     pub scales: Buffer<f32>,
     /// In one part: they are 0 or 1. Where the plan's first convolution has patches, those.
     pub observations: Buffer<u16>,
-    /// Outputs of the blocks before the last of the torso.
+    /// Outputs of the blocks of the torso, of the last one where the [heads](Plan::has_short_heads) read it.
     pub after: Vec<Buffer<u16>>,
     /// Gradient by what is before a norm.
     pub by_before: Buffer<u16>,
@@ -45,7 +45,8 @@ impl Short {
         let line = |channels: u32| short_line(channels) as usize;
         let width = convs.iter().map(|conv| line(conv.n_outputs)).max().unwrap_or(0);
         let parts = plan.operands.map_or(1, Operands::parts) as usize;
-        let values = pixels * (observation_line(plan) as usize + parts * convs.len() * width);
+        // Those outputs, and a gradient.
+        let values = pixels * (observation_line(plan) as usize + parts * (short_outputs(plan) + 1) * width);
         let (_, [filters, turned]) = offsets(plan);
         // Of two ways for each, and of one back for all but the first; observations have one part.
         let maps = 2 * (1 + parts * 3 * (convs.len() - 1) + 1) * size_of::<TensorMap>();
@@ -64,7 +65,7 @@ impl Short {
             offsets,
             scales: stream.alloc(convs.len() * SCALES as usize)?,
             observations: stream.alloc(pixels * observation_line(plan) as usize)?,
-            after: convs[1..].iter().map(|conv| lines(conv.n_inputs)).collect::<Result<_>>()?,
+            after: (0..short_outputs(plan)).map(|_| lines(plan.shape.width)).collect::<Result<_>>()?,
             by_before: lines(plan.shape.width)?,
             filters: stream.alloc(filters)?,
             turned: stream.alloc(turned)?,
@@ -94,6 +95,11 @@ impl Short {
 fn observation_line(plan: &Plan) -> u32 {
     let line = short_line(plan.shape.planes);
     if plan.products[0].has_patches { TAPS * line } else { line }
+}
+
+/// Blocks whose outputs are held as convolutions, or the heads, read them.
+fn short_outputs(plan: &Plan) -> usize {
+    plan.last() + usize::from(plan.has_short_heads())
 }
 
 /// The convolutions of 3 × 3: all blocks but the heads'.
@@ -148,10 +154,11 @@ impl Prepared {
     }
 
     fn run(&self, stream: &Stream, m: u32, operands: [&Buffer<u16>; 2], beside: Beside<'_>) -> Result<()> {
-        let Beside { bias, residual, residual_short, found_factor, c, c_short } = beside;
+        let Beside { bias, residual, residual_short, found_factor, c, c_short, moments } = beside;
         let views = Views {
             a: operands[0].view().cast(),
             b: operands[1].view().split_at(self.first_b).1.cast(),
+            rows: In::none(),
             bias,
             residual,
             residual_short,
@@ -160,6 +167,7 @@ impl Prepared {
             c_short,
             overflow: InOut::none(),
             found_factor,
+            moments,
         };
         self.core.run(stream, m, &self.maps, views)
     }
@@ -174,6 +182,8 @@ pub(super) struct Beside<'a> {
     pub found_factor: In<'a, f32>,
     pub c: InOut<'a, f32>,
     pub c_short: InOut<'a, u16>,
+    /// Moments of the result's channels, where the [plan](Plan::has_moments) has them.
+    pub moments: InOut<'a, f32>,
 }
 
 impl Beside<'_> {
@@ -185,6 +195,7 @@ impl Beside<'_> {
             found_factor: In::none(),
             c: InOut::none(),
             c_short: InOut::none(),
+            moments: InOut::none(),
         }
     }
 }
@@ -211,6 +222,7 @@ impl Tiles {
                 true => product_of_patches(plan, parts, conv.n_inputs, conv.n_outputs),
                 false => convolution(plan, parts, conv.n_inputs, conv.n_outputs),
             };
+            let shape = Shape { moments: plan.has_moments(block), ..shape };
             Prepared::new(stream, &kernels, shape, short.inputs(block), (&short.filters, short.offsets[block].filters))
         });
         let backward = convs().skip(1).map(|(block, conv)| {
@@ -370,5 +382,7 @@ fn empty(plan: &Plan) -> Shape {
         division: 0,
         factor: 1.0,
         rectifier: false,
+        moments: false,
+        gathered: None,
     }
 }
