@@ -204,7 +204,7 @@ fn no_address_is_a_plain_sum_whose_base_moves_on() {
 fn kernels_that_move_registers_are_launched_with_enough() {
     // Towers of split numbers; products of two warpgroups.
     for (set, registers, n) in
-        [(&AZERO_FUSED, azero::fused::tower::LAUNCH_REGISTERS, 2), (&TILE_WGMMA, tile::wgmma::LAUNCH_REGISTERS, 42)]
+        [(&AZERO_FUSED, azero::fused::tower::LAUNCH_REGISTERS, 2), (&TILE_WGMMA, tile::wgmma::LAUNCH_REGISTERS, 48)]
     {
         if !is_there(set) {
             continue;
@@ -459,6 +459,15 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_layers_update", 3),
     ("mlp_epoch_train", 10),
     ("mlp_epoch_classify", 6),
+    // High tiles write both halves of their rows one after the other.
+    ("tile_wgmma_bf16_256_moments", 4),
+    ("tile_wgmma_bf16_128_high_moments", 6),
+    ("tile_wgmma_bf16_128_moments", 4),
+    ("tile_wgmma_bf16_64_single_moments", 4),
+    ("tile_wgmma_f16_256_moments", 4),
+    ("tile_wgmma_f16_128_high_moments", 6),
+    ("tile_wgmma_f16_128_moments", 4),
+    ("tile_wgmma_f16_64_single_moments", 4),
     ("tile_wgmma_", 2),
     ("tile_mma_", 3),
     ("tile_plain_", 2),

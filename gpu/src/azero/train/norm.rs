@@ -85,14 +85,11 @@ pub const fn finish_shape(channels: u32) -> LaunchShape {
     LaunchShape::new(channels / 4, BLOCK)
 }
 
-/// The same of the forward one. Behind a convolution, whose blocks have a multiprocessor each, its blocks begin on the few that have no second tile; they ask for so much shared memory that each has a multiprocessor for itself, since several would wait for each other's loads.
+/// The same of the forward one. It does not overlap with a convolution, whose blocks have a multiprocessor each: its own would all begin on the few that have no second tile, and wait for each other's loads.
 pub const fn forward_finish_shape(channels: u32, behind_convolution: bool) -> LaunchShape {
-    let shape = finish_shape(channels).overlapping();
-    if behind_convolution { shape.with_shared(MOST_OF_SHARED) } else { shape }
+    let shape = finish_shape(channels);
+    if behind_convolution { shape } else { shape.overlapping() }
 }
-
-/// Bytes of which a multiprocessor of compute capability 9.0 has not twice as many.
-const MOST_OF_SHARED: u32 = 116 * 1024;
 
 /// One norm in a step: what all kernels here take.
 #[repr(C)]
@@ -473,7 +470,7 @@ pub unsafe fn azero_train_norm_parts(norm: Norm) {
 /// * Launch: [`forward_finish_shape`], a block four channels, 256 threads.
 /// * Reads: `parts`, `running`.
 /// * Writes: `moments`, `running`.
-/// * Shared: 256 bytes: sums of the warps, twice; behind a convolution 116 KiB that are not used.
+/// * Shared: 256 bytes: sums of the warps, twice.
 /// * Cost: 3 × ⌈parts / 256⌉ loads of four channels a thread.
 /// * Twin: `warpplay_cpu_ref::azero::training::batch_norm::Statistics::of`, `warpplay_cpu_ref::azero::training::batch_norm::Statistics::into_running`.
 /// * Source: Ioffe and Szegedy 2015, Algorithm 1; libtorch's running statistics.
