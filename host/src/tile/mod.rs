@@ -64,6 +64,31 @@
 //! A number of single precision is the sum of two or three of bfloat16: each part is what the parts before it leave, rounded. [`ProductBuilder::parts`] multiplies such numbers, and so do convolutions ([`ConvolutionBuilder::parts`]) and gradients of filters ([`FilterGradientBuilder::parts`]): of two parts each three products of parts are added up, of three
 //! parts six. A part of bfloat16 leaves at most `2⁻⁸` of its number, so a product of two numbers is off by less than `2⁻¹⁴` of its size with two parts, and with three by less than `2⁻²²`, about the last place of single precision; to that comes what sums lose, as below. That holds for sizes from `2⁻¹⁰⁰` to `2¹²⁷`: smaller numbers lose their last parts, larger ones become infinite.
 //!
+//! # Gathered rows, and bytes
+//!
+//! The rows of A may be any of a larger matrix, named by an index, and A may be of bytes ([`ProductBuilder::gathered`], [`ProductBuilder::bytes`]): a batch of samples, or of images, is multiplied where it lies, and the factor scales its pixels.
+//!
+//! ```
+//! use warpplay::Device;
+//! use warpplay::tile::{Epilogue, Product, bf16};
+//!
+//! // Samples 2 and 0 of three, of two pixels each, times the weights [1, 2] of one unit. A row has 16 bytes.
+//! let device = Device::simt();
+//! let stream = device.stream()?;
+//! let row = |a: u8, b: u8| [a, b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+//! let samples = stream.upload(&[row(255, 0), row(1, 2), row(0, 255)].concat())?;
+//! let batch = stream.upload(&[2u32, 0])?;
+//! let weights = stream.upload(&[1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0].map(bf16::from_f32))?;
+//! let mut outputs = stream.alloc::<f32>(2)?;
+//!
+//! let builder = Product::<bf16>::builder(2, 1, 2).a_stride(16).b_stride(8).bytes(true).gathered(3);
+//! let product = builder.factor(1.0 / 255.0).build(&device)?;
+//! let operands = product.byte_operands(&stream, &samples, &batch, &weights)?;
+//! product.run(&stream, &operands, Epilogue::new(), &mut outputs)?;
+//! assert!(stream.read(&outputs)?.iter().zip([2.0, 1.0]).all(|(output, expected)| (output - expected).abs() < 1e-6));
+//! # Ok::<(), warpplay::Error>(())
+//! ```
+//!
 //! # Moments of columns
 //!
 //! A product or convolution may make, beside C, what a norm of its columns needs, or their sums ([`ProductBuilder::moments`], [`Product::run_with_moments`]), so that C is not read once more for them:
