@@ -26,7 +26,7 @@ macro_rules! softmaxes {
                 shape = |multiprocessors: u32| shape::<32, 1, 1, $quads>([task.m, task.n, 1], task.cluster, multiprocessors),
                 max_threads = 256,
                 min_blocks = 1,
-                require = task.n <= MAX_CLASSES && task.division >= task.k && task.cluster == if $quads == SHARED { CLUSTER } else { 1 }
+                require = task.rows.is_null() && task.moments.is_null() && task.n <= MAX_CLASSES && task.division >= task.k && task.cluster == if $quads == SHARED { CLUSTER } else { 1 }
             )]
             pub unsafe fn $name(task: ProductTask, softmax: Softmax) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.

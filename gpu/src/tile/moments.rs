@@ -26,7 +26,7 @@ macro_rules! products {
                 shape = |multiprocessors: u32| shape_of(shape::<$sums, $groups, $high, ALONE>([task.m, task.n, 1], 1, multiprocessors), task.side),
                 max_threads = 128 * ($groups + 1),
                 min_blocks = 1,
-                require = !task.moments.is_null() && task.c_parts == 1 && task.division >= task.k && task.residual.is_null() && task.residual_short.is_null() && task.mask.is_null() && task.overflow.is_null()
+                require = task.rows.is_null() && !task.moments.is_null() && task.c_parts == 1 && task.division >= task.k && task.residual.is_null() && task.residual_short.is_null() && task.mask.is_null() && task.overflow.is_null()
                     && (task.n | task.c_stride).is_multiple_of(if task.c.is_null() { 8 } else { 4 })
             )]
             pub unsafe fn $name(task: ProductTask) {

@@ -653,7 +653,8 @@ macro_rules! products {
             #[kernel(
                 shape = |multiprocessors: u32| shape_of(shape::<$sums, $groups, $high, $quads>([task.m, task.n, task.k.div_ceil(task.division)], task.cluster, multiprocessors), task.side),
                 max_threads = 128 * ($groups + 1),
-                min_blocks = 1
+                min_blocks = 1,
+                require = task.rows.is_null() && task.moments.is_null()
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the maps are as the kernel asks.

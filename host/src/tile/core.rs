@@ -160,11 +160,7 @@ impl Shape {
         if let Some(gathered) = self.gathered {
             let name = if gathered.bytes { "bytes" } else { "gathered" };
             if engine == Engine::Wgmma {
-                return Err(Error::option(
-                    "engine",
-                    engine,
-                    format!("{} or {} with {name}", Engine::Mma, Engine::Plain),
-                ));
+                return Err(Error::option("engine", engine, format!("{} with {name}", Engine::Mma)));
             }
             if a.by_depth || b.by_depth {
                 return Err(Error::option(name, true, "false where an operand lies by depth"));

@@ -66,7 +66,7 @@
 //!
 //! # Gathered rows, and bytes
 //!
-//! The rows of A may be any of a larger matrix, named by an index, and A may be of bytes ([`ProductBuilder::gathered`], [`ProductBuilder::bytes`]): a batch of samples, or of images, is multiplied where it lies, and the factor scales its pixels.
+//! The rows of A may be any of a larger matrix, named by an index, and A may be of bytes ([`ProductBuilder::gathered`], [`ProductBuilder::bytes`]): a batch of samples is multiplied where it lies, and the factor scales its pixels.
 //!
 //! ```
 //! use warpplay::Device;

@@ -167,14 +167,14 @@ impl<T: Operand> ProductBuilder<T> {
         Self { rectifier, ..self }
     }
 
-    /// Whether [moments of the columns](super#moments-of-columns) of C are made too, by [`Product::run_with_moments`]; default not. In bf16 and f16 by [`Engine::Wgmma`], operands row by row and column by column; C has one part, and `n` and
-    /// `c_stride` are multiples of 4 where it is of single precision, else of 8.
+    /// Whether [moments of the columns](super#moments-of-columns) of C are made too, by [`Product::run_with_moments`]; default not. In bf16 and f16 by [`Engine::Wgmma`], operands row by row and column by column; C has one part, no residual and no mask, `n` and
+    /// `c_stride` are multiples of 4 where it is of single precision, else of 8, and blocks do not share a depth ([`cluster`](Self::cluster) is 1).
     #[must_use]
     pub fn moments(self, moments: bool) -> Self {
         Self { moments, ..self }
     }
 
-    /// Gathers the rows of A: A has `a_rows` of them, `[a_rows][a_stride]`, and [`Product::gathered_operands`] says which is each of the `m` that are multiplied; default the first `m`. So a batch of samples is multiplied where it lies. Not by [`Engine::Wgmma`], whose copy engine
+    /// Gathers the rows of A: A has `a_rows` of them, 1 to 2²⁴, `[a_rows][a_stride]`, and [`Product::gathered_operands`] says which is each of the `m` that are multiplied; default the first `m`. So a batch of samples is multiplied where it lies. Not by [`Engine::Wgmma`], whose copy engine
     /// takes rows one after the other: the default is then [`Engine::Mma`]. Operands row by row and column by column.
     #[must_use]
     pub fn gathered(self, a_rows: u32) -> Self {
@@ -219,6 +219,10 @@ impl<T: Operand> ProductBuilder<T> {
     /// [`Error::Option`] for a size, stride, precision, engine, tile or cluster that is not allowed; [`Error::Unsupported`] if the device has no kernels for it; errors of the device.
     pub fn build(self, device: &Device) -> Result<Product<T>> {
         let (precision, shape) = (self.chosen_precision(device)?, self.shape());
+        if shape.gathered.is_some() && precision == Precision::E4m3 {
+            let name = if self.bytes { "bytes" } else { "gathered" };
+            return Err(Error::option(name, true, "false for e4m3: bf16, f16, tf32 and f32"));
+        }
         let engine = match Engine::choose(device, precision, self.engine)? {
             Engine::Wgmma if self.engine.is_none() && shape.gathered.is_some() => Engine::Mma,
             engine => engine,
@@ -558,9 +562,8 @@ impl<T: Operand> Product<T> {
         // Operands keep no borrow, so the compiler does not see this; tiles of C would be written while others still read it.
         let mask = epilogue.mask.map(|mask| mask.as_ptr().cast());
         let read: [*const u8; 2] = [operands.a.as_ptr(), operands.b.as_ptr().cast()];
-        let rows = operands.rows.as_ref().map(|rows| rows.as_ptr().cast());
-        if read.into_iter().chain(mask).chain(rows).any(|read| read == c.as_ptr().cast()) {
-            return Err(Error::shape("c", "another buffer than a, b, rows and the mask", "one of them"));
+        if read.into_iter().chain(mask).any(|read| read == c.as_ptr().cast()) {
+            return Err(Error::shape("c", "another buffer than a, b and the mask", "one of them"));
         }
         let (residual, residual_short) = epilogue.residual;
         let has_residual = residual.is_some() || residual_short.is_some();

@@ -1,6 +1,6 @@
 //! Rows of A that are gathered, and A of bytes.
 
-use warpplay::tile::{Engine, Epilogue, Operand, Product, ProductBuilder, Tile, bf16, f16};
+use warpplay::tile::{Engine, Epilogue, F8E4M3, Operand, Product, ProductBuilder, Tile, bf16, f16};
 use warpplay::{Device, Error, Precision};
 use warpplay_cpu_ref::tile::{self, Rows, gathered};
 use warpplay_tests::Checked;
@@ -118,10 +118,7 @@ fn what_gathered_rows_do_not_go_with_is_refused() -> Checked {
         let said = builder.build(&device).expect_err("refused").to_string();
         assert!(said.contains(expected), "{said}");
     };
-    refused(
-        builder.gathered(9).engine(Engine::Wgmma),
-        "option engine: wgmma is not allowed (mma or plain with gathered)",
-    );
+    refused(builder.gathered(9).engine(Engine::Wgmma), "option engine: wgmma is not allowed (mma with gathered)");
     refused(builder.gathered(0), "option a_rows: 0 is not allowed (1 to ");
     refused(
         builder.gathered(9).b_by_depth(true),
@@ -134,6 +131,9 @@ fn what_gathered_rows_do_not_go_with_is_refused() -> Checked {
     );
     refused(builder.bytes(true).tile(Tile::Rows128Columns256), "(128x128, 64x64 with bytes in bf16 by engine mma)");
     refused(builder.gathered(9).moments(true), "option moments: true");
+
+    let said = Product::<F8E4M3>::builder(64, 16, 64).bytes(true).build(&device).expect_err("refused").to_string();
+    assert!(said.contains("option bytes: true is not allowed (false for e4m3: bf16, f16, tf32 and f32)"), "{said}");
 
     let product = builder.gathered(100).build(&device)?;
     assert_eq!(product.engine(), Engine::Mma);

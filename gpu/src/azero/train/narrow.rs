@@ -244,7 +244,7 @@ unsafe fn forward<const N: usize>(layers: [&Product; N]) {
 #[kernel(
     shape = backward_shape(layer.pixels(), layer.n_inputs).overlapping(),
     max_threads = BLOCK,
-    require = layer.side == 1 && layer.n_outputs == OUTPUTS && layer.inputs.is_null() && !layer.weights.is_null() && !layer.result.is_null()
+    require = layer.side == 1 && layer.n_outputs == OUTPUTS && layer.inputs.is_null() && layer.inputs_short.is_null() && !layer.weights.is_null() && !layer.result.is_null()
 )]
 pub unsafe fn azero_train_backward_narrow(layer: Product) {
     follow();
@@ -269,6 +269,7 @@ pub unsafe fn azero_train_backward_narrow(layer: Product) {
     max_threads = BLOCK,
     require = value.side == 1 && policy.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
         && value.pixels() == policy.pixels() && !value.output_gradient.is_null() && !policy.output_gradient.is_null() && !value.weights.is_null() && !policy.weights.is_null()
+        && value.inputs.is_null() && policy.inputs.is_null() && value.inputs_short.is_null() && policy.inputs_short.is_null()
         && value.result.is_null() != value.result_short.is_null() && (value.result_short.is_null() || value.option == 0)
 )]
 pub unsafe fn azero_train_backward_heads(value: Product, policy: Product) {
@@ -367,6 +368,7 @@ pub unsafe fn azero_train_gradient_narrow(layer: Product) {
     require = value.side == 1 && policy.side == 1 && value.n_outputs == OUTPUTS && policy.n_outputs == OUTPUTS && value.n_inputs == policy.n_inputs
         && value.pixels() == policy.pixels() && value.part == policy.part && value.option == 0 && policy.option == 0
         && value.weights.is_null() && policy.weights.is_null() && !value.result.is_null() && !policy.result.is_null()
+        && value.inputs.is_null() != value.inputs_short.is_null()
 )]
 pub unsafe fn azero_train_gradient_heads(value: Product, policy: Product) {
     follow();

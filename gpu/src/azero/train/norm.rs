@@ -132,7 +132,7 @@ pub struct Norm {
     /// Running mean and variance, `[2, channels]`.
     #[len(2 * channels)]
     pub running: *mut f32,
-    /// `[3, n_parts, channels]`; the last only where there are `scales`. `[2, n_pixels / moment_pixels, channels]` for the forward finish.
+    /// `[3, n_parts, channels]`; the last only where there are `scales`. `[2, ⌈n_pixels / moment_pixels⌉, channels]` for the forward finish.
     #[len(parts_values(n_pixels, channels))]
     pub parts: *mut f32,
     /// A bit for each value, see the module: written by apply, read by the backward kernels.
@@ -429,7 +429,7 @@ fn own_parts(parts: u32, mut of: impl FnMut(u32, bool)) {
 ///
 /// # Safety
 /// `norm` describes valid memory.
-#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK)]
+#[kernel(shape = shape(norm.n_pixels, norm.channels).overlapping(), max_threads = BLOCK, require = norm.moment_pixels == part_rows(norm.channels))]
 pub unsafe fn azero_train_norm_parts(norm: Norm) {
     follow();
     let (sums, squares) = (shared_array![Vec4; BLOCK as usize], shared_array![Vec4; BLOCK as usize]);

@@ -568,7 +568,7 @@ macro_rules! kernels {
             shape = $tiles.shape(layer.pixels(), layer.n_inputs, 1).overlapping(),
             max_threads = $threads,
             min_blocks = $blocks,
-            require = !layer.result.is_null()
+            require = !layer.result.is_null() && layer.inputs.is_null() && layer.inputs_short.is_null()
         )]
         pub unsafe fn $backward(layer: Product) {
             follow();

@@ -27,7 +27,7 @@ macro_rules! softmaxes {
                 shape = const { Block::of::<64, 64, 2, 4>() }.shape(task.m, task.n, 1),
                 max_threads = 128,
                 min_blocks = 3,
-                require = task.n <= MAX_CLASSES && task.division >= task.k
+                require = task.rows.is_null() && task.moments.is_null() && task.n <= MAX_CLASSES && task.division >= task.k
             )]
             pub unsafe fn $name(task: ProductTask, softmax: Softmax) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.

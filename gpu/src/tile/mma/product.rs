@@ -308,7 +308,8 @@ macro_rules! products {
             #[kernel(
                 shape = const { Block::of::<$rows, $columns, $lines, $stages>() }.shape(task.m, task.n, task.k.div_ceil(task.division)),
                 max_threads = $threads,
-                min_blocks = $blocks
+                min_blocks = $blocks,
+                require = task.rows.is_null() && task.moments.is_null()
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the task is as the kernel asks.

@@ -26,7 +26,8 @@ macro_rules! products {
             #[kernel(
                 shape = const { Block::of::<$rows, $columns, $lines, $stages>() }.shape(task.m, task.n, task.k.div_ceil(task.division)),
                 max_threads = 128,
-                min_blocks = $blocks
+                min_blocks = $blocks,
+                require = task.moments.is_null() && ($gathered != BYTES || task.a_parts == 1)
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the task is as the kernel asks.

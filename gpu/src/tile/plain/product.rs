@@ -299,7 +299,8 @@ macro_rules! products {
             #[kernel(
                 shape = shape::<$size>(task.m, task.n, task.k.div_ceil(task.division)),
                 max_threads = $threads,
-                min_blocks = $blocks
+                min_blocks = $blocks,
+                require = task.moments.is_null() && ($gathered != AS_THEY_LIE || task.rows.is_null()) && task.a_parts == 1 && task.b_parts == 1
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the task is as the kernel asks.
