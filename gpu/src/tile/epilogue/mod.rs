@@ -9,10 +9,11 @@ mod exchange;
 mod lines;
 mod moments;
 mod whole;
+mod with_moments;
 
 use exchange::{COLUMNS, Lane, put_for_cluster, put_sums, sums_of, turns};
 pub use exchange::{Part, ROWS, WARP_BYTES, meet, warp_bytes_in_cluster};
-pub use moments::write_with_moments;
+pub use with_moments::write_with_moments;
 
 use super::softmax::{self, Softmax};
 use super::task::{Format, ProductTask, activation};
