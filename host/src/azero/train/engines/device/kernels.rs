@@ -522,9 +522,8 @@ impl Kernels {
         let in_octets = arrays.plan.norm_in_octets(block);
         // SAFETY: the stages come in their order, on the plan's arrays, which are of bfloat16 where a norm is in octets.
         unsafe {
-            match training && !arrays.plan.has_moments(block) {
-                true => stream.run_unchecked(&self.set.azero_train_norm_parts, (norm.args(arrays),))?,
-                false => {}
+            if training && !arrays.plan.has_moments(block) {
+                stream.run_unchecked(&self.set.azero_train_norm_parts, (norm.args(arrays),))?;
             }
             let behind_convolution = training && arrays.plan.has_moments(block);
             let finish = &self.set.azero_train_norm_finish;
