@@ -483,6 +483,7 @@ impl Core {
                 }
             };
         }
+        let bytes = shape.gathered.map(|gathered| gathered.bytes);
         let launch = match engine {
             Engine::Wgmma if shape.moments => moments::launch(module, shape.values, tile)?,
             Engine::Wgmma => launch! {
@@ -546,11 +547,8 @@ impl Core {
             U8, Rows128Columns128, [false, false], false, tile_wgmma_e4m3_128;
             U8, Rows64Columns64, [false, false], false, tile_wgmma_e4m3_64_single;
             },
-            Engine::Mma => match shape.gathered {
-                Some(Gathered { bytes, .. }) => mma::launch_gathered(module, shape.values, tile, bytes)?,
-                None => mma::launch(module, shape.values, tile, by_depth)?,
-            },
-            Engine::Plain => plain::launch(module, tile, by_depth, shape.gathered.map(|gathered| gathered.bytes))?,
+            Engine::Mma => mma::launch(module, shape.values, tile, by_depth, bytes)?,
+            Engine::Plain => plain::launch(module, tile, by_depth, bytes)?,
         };
         let launch = launch.ok_or_else(refused)?;
         Ok(Self { shape, engine, tile, cluster, multiprocessors, launch })

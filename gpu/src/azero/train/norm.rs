@@ -16,7 +16,7 @@
 //! | `azero_train_norm_back_finish` | gradients of bias and weight; the [bound](super::scale) of the gradient of x |
 //! | `azero_train_norm_back_apply` | gradient of x; and the gradient that the residual gets |
 //!
-//! [`norm_short`](super::norm_short) has the four that go through all pixels once more, for values in bfloat16.
+//! [`norm_short`](super::norm_short) has three of those that go through all pixels once more, for values in bfloat16; their moments come from the convolutions.
 //!
 //! Here the mean is known before squares are summed, so nothing cancels; all sums are in a fixed order.
 

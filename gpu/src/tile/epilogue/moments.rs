@@ -24,7 +24,7 @@ pub(super) const fn n_rows(task: &ProductTask, row: u32) -> u32 {
 /// Rows whose values are on their way at a time.
 const AT_A_TIME: u32 = 4;
 
-/// Moments of `C` columns of the first `n_rows` of a warp's rows, whose values `read` finds. The rows are gone through twice in short loops, since instructions that are fetched for a tile cost more than that they are done.
+/// Moments of `C` columns of the first `n_rows` of a warp's rows, whose values `read` finds. Once for the means, and once more for the squares.
 #[inline(always)]
 #[track_caller]
 pub(super) fn of_columns<const C: usize>(n_rows: u32, read: impl Fn(u32) -> [f32; C]) -> [Moment; C] {
