@@ -39,8 +39,8 @@ pub struct PtxImage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Text {
     Plain(&'static str),
-    /// RFC 1950, and the length of the text in bytes.
-    Zlib(&'static [u8], usize),
+    /// A member in lzip's format, and the length of the text in bytes.
+    Lzip(&'static [u8], usize),
 }
 
 impl PtxImage {
@@ -49,9 +49,9 @@ impl PtxImage {
         Self { arch, text: Text::Plain(text) }
     }
 
-    /// An image whose text of `length` bytes is compressed with zlib (RFC 1950), as `warpplay-gpu-builder` embeds it.
-    pub const fn zlib(arch: &'static str, bytes: &'static [u8], length: usize) -> Self {
-        Self { arch, text: Text::Zlib(bytes, length) }
+    /// An image whose text of `length` bytes is compressed in lzip's format (LZMA with a CRC-32 of the text), as `warpplay-gpu-builder` embeds it.
+    pub const fn lzip(arch: &'static str, bytes: &'static [u8], length: usize) -> Self {
+        Self { arch, text: Text::Lzip(bytes, length) }
     }
 
     /// The PTX text.
@@ -62,10 +62,10 @@ impl PtxImage {
     pub fn text(&self) -> io::Result<Cow<'static, str>> {
         match self.text {
             Text::Plain(text) => Ok(Cow::Borrowed(text)),
-            Text::Zlib(bytes, length) => {
+            Text::Lzip(bytes, length) => {
                 let mut text = String::with_capacity(length);
                 // One byte more than it should be, so that a longer text is seen.
-                flate2::read::ZlibDecoder::new(bytes).take(length as u64 + 1).read_to_string(&mut text)?;
+                lzma_rust2::LzipReader::new(bytes).take(length as u64 + 1).read_to_string(&mut text)?;
                 match text.len() == length {
                     true => Ok(Cow::Owned(text)),
                     false => Err(io::Error::other(format!("{} bytes of text, expected {length}", text.len()))),
@@ -215,21 +215,25 @@ mod tests {
     #[test]
     fn a_compressed_text_is_read_whole_or_refused() {
         const TEXT: &str = ".version 6.3\n.target sm_75\n";
-        // `zlib.compress(TEXT, 0)` of Python: stored, not packed.
-        let mut bytes = vec![0x78, 0x01, 0x01, TEXT.len() as u8, 0, !(TEXT.len() as u8), 0xff];
-        bytes.extend(TEXT.bytes());
-        let (low, high) = TEXT.bytes().fold((1u32, 0u32), |(a, b), byte| {
-            let a = (a + u32::from(byte)) % 65521;
-            (a, (b + a) % 65521)
-        });
-        bytes.extend(((high << 16) | low).to_be_bytes());
-        let bytes: &'static [u8] = bytes.leak();
-        assert_eq!(PtxImage::zlib("sm_75", bytes, TEXT.len()).text().unwrap(), TEXT);
+        // What `lzip -9` (lzip 1.23) makes of it.
+        const BYTES: &[u8] = &[
+            0x4c, 0x5a, 0x49, 0x50, 0x01, 0x0c, 0x00, 0x17, 0x1d, 0x88, 0xa7, 0x56, 0x23, 0xed, 0x1f, 0x97, 0xde, 0xce,
+            0x4f, 0x34, 0xdc, 0x5b, 0x9d, 0x12, 0xee, 0xd4, 0x67, 0xbb, 0xa7, 0x13, 0x9d, 0xa2, 0x14, 0xab, 0xde, 0x7e,
+            0x1e, 0xe3, 0x79, 0xff, 0xff, 0x25, 0x40, 0x00, 0x00, 0x41, 0x8d, 0xfa, 0x94, 0x1b, 0x00, 0x00, 0x00, 0x00,
+            0x00, 0x00, 0x00, 0x41, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        ];
+        assert_eq!(PtxImage::lzip("sm_75", BYTES, TEXT.len()).text().unwrap(), TEXT);
         for length in [0, TEXT.len() - 1, TEXT.len() + 1] {
-            assert!(PtxImage::zlib("sm_75", bytes, length).text().is_err(), "{length}");
+            assert!(PtxImage::lzip("sm_75", BYTES, length).text().is_err(), "{length}");
         }
-        for end in 0..bytes.len() {
-            assert!(PtxImage::zlib("sm_75", &bytes[..end], TEXT.len()).text().is_err(), "{end}");
+        for end in 0..BYTES.len() {
+            assert!(PtxImage::lzip("sm_75", &BYTES[..end], TEXT.len()).text().is_err(), "{end}");
+        }
+        for place in 0..BYTES.len() {
+            let mut damaged = BYTES.to_vec();
+            damaged[place] ^= 1;
+            let found = PtxImage::lzip("sm_75", damaged.leak(), TEXT.len()).text();
+            assert!(found.is_err() || found.unwrap() == TEXT, "{place}");
         }
         assert_eq!(PtxImage::plain("sm_75", TEXT).text().unwrap(), TEXT);
     }

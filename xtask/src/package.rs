@@ -216,7 +216,7 @@ fn again(stage: &Path, folder: &Path, first: &BTreeMap<String, PathBuf>, verify:
         );
         for entry in fs::read_dir(&out_dir)? {
             let path = entry?.path();
-            if path.extension().is_none_or(|end| end != "z") {
+            if path.extension().is_none_or(|end| end != "lz") {
                 continue;
             }
             let file = path.file_name().context("a file has a name")?;
@@ -236,7 +236,7 @@ fn images(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
     let mut images: Vec<String> = names.collect::<Result<_>>()?;
-    images.retain(|name| name.ends_with(".z"));
+    images.retain(|name| name.ends_with(".lz"));
     images.sort();
     Ok(images)
 }

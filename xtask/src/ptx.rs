@@ -278,7 +278,7 @@ mod tests {
     fn only_files_that_the_program_includes_count() {
         let dir = process::target_dir().join("xtask-test-images");
         fs::create_dir_all(&dir).unwrap();
-        fs::write(dir.join("m.rs"), r#"include_bytes!(concat!(env!("OUT_DIR"), "/m.sm_75.ptx.z"))"#).unwrap();
+        fs::write(dir.join("m.rs"), r#"include_bytes!(concat!(env!("OUT_DIR"), "/m.sm_75.ptx.lz"))"#).unwrap();
         let found = image(dir.join("m.sm_75.ptx")).unwrap();
         assert_eq!((found.module.as_str(), found.arch.as_str()), ("m", "sm_75"));
         for other in ["m.sm_70.ptx", "n.sm_75.ptx", "m.rs", "m.ptx"] {

@@ -3,8 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
+use lzma_rust2::{LzipOptions, LzipWriter};
 
 use crate::{
     BUILD_VARIABLE, Built, COMPILER_VARIABLE, CudaBuilder, Error, REQUIRE_VARIABLE, Result, builder, compiler, files,
@@ -93,13 +92,18 @@ fn watch(paths: &[impl AsRef<Path>]) {
 fn embed(out_dir: &Path, module: &str, arch: &str, text: &str, compressed: &[u8]) -> Result<String> {
     let name = format!("{module}.{arch}.ptx");
     files::write_if_changed(&out_dir.join(&name), text)?;
-    files::write_if_changed(&out_dir.join(format!("{name}.z")), compressed)?;
+    files::write_if_changed(&out_dir.join(format!("{name}.lz")), compressed)?;
     Ok(name)
 }
 
-/// The text as zlib (RFC 1950).
+/// The text as lzip.
+///
+/// Kernels of one module are alike, and lie further apart than the 32 KiB that zlib looks back: LZMA makes half of what zlib makes. The dictionary holds most of the longest text; levels
+/// above 3 save a fifth to a quarter more and take four times as long.
 pub(crate) fn compressed(text: &str) -> Vec<u8> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+    let mut options = LzipOptions::with_preset(3);
+    options.lzma_options.dict_size = 16 << 20;
+    let mut encoder = LzipWriter::new(Vec::new(), options);
     let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
     written.expect("a vector takes what is written")
 }
@@ -109,8 +113,8 @@ fn set(module: &str, images: &[(&str, String, usize)], missing: Option<&str>) ->
     let mut text = format!("::warpplay_gpu::ptx::PtxSet {{\n    name: {module:?},\n    images: &[\n");
     for (arch, file, length) in images {
         text.push_str(&format!(
-            "        ::warpplay_gpu::ptx::PtxImage::zlib({arch:?}, \
-             include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}.z\")), {length}),\n"
+            "        ::warpplay_gpu::ptx::PtxImage::lzip({arch:?}, \
+             include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{file}.lz\")), {length}),\n"
         ));
     }
     text.push_str(&format!("    ],\n    missing: {missing:?},\n}}\n"));
@@ -129,8 +133,8 @@ mod tests {
             r#"::warpplay_gpu::ptx::PtxSet {
     name: "games",
     images: &[
-        ::warpplay_gpu::ptx::PtxImage::zlib("sm_75", include_bytes!(concat!(env!("OUT_DIR"), "/games.sm_75.ptx.z")), 75),
-        ::warpplay_gpu::ptx::PtxImage::zlib("sm_90", include_bytes!(concat!(env!("OUT_DIR"), "/games.sm_90.ptx.z")), 90),
+        ::warpplay_gpu::ptx::PtxImage::lzip("sm_75", include_bytes!(concat!(env!("OUT_DIR"), "/games.sm_75.ptx.lz")), 75),
+        ::warpplay_gpu::ptx::PtxImage::lzip("sm_90", include_bytes!(concat!(env!("OUT_DIR"), "/games.sm_90.ptx.lz")), 90),
     ],
     missing: None,
 }

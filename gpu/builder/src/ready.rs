@@ -7,8 +7,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use flate2::Crc;
-use flate2::read::ZlibDecoder;
+use lzma_rust2::LzipReader;
 use serde_json::{Map, Value, json};
 
 use crate::arch::Arch;
@@ -27,7 +26,7 @@ const NOTE: &str = ".note.json";
 pub(crate) struct Image {
     pub(crate) arch: String,
     pub(crate) text: String,
-    /// The text as zlib.
+    /// The text as lzip.
     pub(crate) compressed: Vec<u8>,
 }
 
@@ -65,7 +64,7 @@ pub(crate) fn find(
         let compressed = std::fs::read(&path).map_err(files::failed("read", &path))?;
         let damaged = |reason: String| Error::Ready { path: path.clone(), reason };
         let mut text = String::new();
-        ZlibDecoder::new(&compressed[..]).read_to_string(&mut text).map_err(|error| damaged(error.to_string()))?;
+        LzipReader::new(&compressed[..]).read_to_string(&mut text).map_err(|error| damaged(error.to_string()))?;
         let (found, said) = (mark(text.as_bytes()), &entry["images"][&arch.name]);
         if *said != found {
             return Err(damaged(format!("its text has the mark {found}, expected {said}")));
@@ -99,7 +98,7 @@ pub fn pack(krate: &Path, out_dir: &Path) -> Result<Vec<String>> {
         let note: Value = serde_json::from_str(&files::read(&path)?).map_err(|error| damaged(error.to_string()))?;
         let images = note["images"].as_object().ok_or_else(|| damaged("no images".to_owned()))?;
         for arch in images.keys() {
-            let name = format!("{module}.{arch}.ptx.z");
+            let name = format!("{module}.{arch}.ptx.lz");
             let from = out_dir.join(&name);
             std::fs::copy(&from, folder.join(&name)).map_err(files::failed("copy", &from))?;
         }
@@ -117,7 +116,7 @@ pub fn pack(krate: &Path, out_dir: &Path) -> Result<Vec<String>> {
 
 /// Name of an image's file.
 fn image_name(module: &str, arch: &Arch) -> String {
-    format!("{module}.{}.ptx.z", arch.name)
+    format!("{module}.{}.ptx.lz", arch.name)
 }
 
 /// The inputs of a build besides the sources.
@@ -132,9 +131,7 @@ fn request(builder: &CudaBuilder, archs: &[Arch]) -> Value {
 
 /// Length and CRC-32 of a file's bytes.
 fn mark(bytes: &[u8]) -> Value {
-    let mut crc = Crc::new();
-    crc.update(bytes);
-    Value::String(format!("{}-{:08x}", bytes.len(), crc.sum()))
+    Value::String(format!("{}-{:08x}", bytes.len(), crc32fast::hash(bytes)))
 }
 
 /// The marks of all source files by their paths. Cargo rewrites the manifest in a package, so its version and the requested features represent it.
@@ -188,7 +185,7 @@ mod tests {
             let builder = CudaBuilder::new(&krate).module("kernels").features(["b", "a"]).arch("sm_75");
             let image = crate::BuiltImage { arch: "sm_75".into(), path: out.join("kernels.sm_75.ptx"), compiled: true };
             std::fs::write(&image.path, "the text").unwrap();
-            std::fs::write(out.join("kernels.sm_75.ptx.z"), crate::emit::compressed("the text")).unwrap();
+            std::fs::write(out.join("kernels.sm_75.ptx.lz"), crate::emit::compressed("the text")).unwrap();
             let built = Built {
                 module: "kernels".into(),
                 images: vec![image],
@@ -247,11 +244,11 @@ mod tests {
     #[test]
     fn what_is_damaged_is_told() {
         let packed = Packed::new();
-        let image = packed.krate().join("ptx/kernels.sm_75.ptx.z");
+        let image = packed.krate().join("ptx/kernels.sm_75.ptx.lz");
         std::fs::write(&image, crate::emit::compressed("other words")).unwrap();
         let told = packed.find(&packed.builder, &archs()).unwrap_err().to_string();
-        assert!(told.contains("kernels.sm_75.ptx.z") && told.contains("its text has the mark"), "{told}");
-        std::fs::write(&image, "no zlib").unwrap();
+        assert!(told.contains("kernels.sm_75.ptx.lz") && told.contains("its text has the mark"), "{told}");
+        std::fs::write(&image, "no lzip").unwrap();
         assert!(packed.find(&packed.builder, &archs()).is_err());
         std::fs::write(packed.krate().join("ptx/manifest.json"), "{").unwrap();
         let told = packed.find(&packed.builder, &archs()).unwrap_err().to_string();

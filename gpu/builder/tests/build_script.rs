@@ -106,7 +106,7 @@ fn the_outer_build_does_not_reach_device_code() {
     ];
     let (success, text, set) = run(&krate, &environment);
     assert!(success, "{text}");
-    assert!(set.contains("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/test_script.sm_75.ptx.z\"))"), "{set}");
+    assert!(set.contains("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/test_script.sm_75.ptx.lz\"))"), "{set}");
     assert!(set.contains("missing: None"), "{set}");
     let krate = krate.canonicalize().unwrap();
     for source in ["Cargo.toml", "src"] {
