@@ -129,6 +129,21 @@ def test_a_network_has_layer_norms(tmp_path):
         Network(layers, layer_norms=[(np.ones(3, np.float32), np.zeros(3, np.float32))])
 
 
+def test_a_network_keeps_its_loss_and_scaling(tmp_path):
+    layers = [(np.ones((2, 1), np.float32), np.zeros(1, np.float32))]
+    mean, deviation = np.array([0.1, -3.0]), [0.3, 7.0]
+    network = Network(layers, loss="mse", scaling=(mean, deviation))
+    network.save(tmp_path / "net.safetensors")
+    for kept in (network, pickle.loads(pickle.dumps(network)), copy.deepcopy(network), Network.load(tmp_path / "net.safetensors")):
+        assert kept.loss == "mse"
+        assert kept.scaling[0].tolist() == mean.tolist() and kept.scaling[1].tolist() == deviation
+    assert Network(layers).loss == "cross_entropy" and Network(layers).scaling is None
+    assert Trainer(np.zeros((4, 2), np.float32), np.zeros((4, 1), np.float32), device="cpu", loss="huber", hidden=[], batch=2).network().loss == "huber"
+    for wrong in ((mean, [1.0]), (mean, [1.0, 0.0]), ([np.inf, 0.0], deviation)):
+        with pytest.raises(ValueError, match="of the scaling"):
+            Network(layers, scaling=wrong)
+
+
 def test_a_network_has_batch_norms(tmp_path):
     layers = [(np.array([[0.75, 0.5]], np.float32), np.full(2, 0.5, np.float32)), (np.array([[1], [10]], np.float32), np.zeros(1, np.float32))]
     norms = [tuple(np.array(values, np.float32) for values in ([2, 0.5], [0.25, -0.5], [0.5, -1], [0.25, 4]))]

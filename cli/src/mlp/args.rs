@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgGroup, Parser, Subcommand};
 use warpplay::mlp::{Activation, Engine, Loss, MAX_MODELS};
 
 use crate::common::flags::{
@@ -10,7 +10,7 @@ use crate::common::flags::{
 };
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::mlp::conv::{EvaluateConvArgs, PredictConvArgs, TrainConvArgs};
-use crate::mlp::data::SampleFlags;
+use crate::mlp::data::{Header, SampleFlags};
 use crate::mlp::image_flags::{ImageFlags, image_size};
 use crate::mlp::train_flags::{EvaluateFlag, TrainFlags};
 
@@ -41,8 +41,8 @@ pub enum Command {
     /// Measure the accuracy of a network on a data set
     #[command(after_help = examples!["mlp evaluate --data DIR --weights net.safetensors"])]
     Evaluate(EvaluateArgs),
-    /// Classify one image
-    #[command(after_help = examples!["mlp predict --weights net.safetensors --image digit.png --invert"])]
+    /// Classify one image, or what the network says of samples of features
+    #[command(after_help = examples!["mlp predict --weights net.safetensors --image digit.png --invert", "mlp predict --weights net.safetensors --samples new.csv"])]
     Predict(PredictArgs),
     /// Write a network in another form: ONNX, or safetensors with other names
     #[command(after_help = examples!["mlp convert --weights net.safetensors --save-onnx net.onnx --image-size 28x28 --softmax", "mlp convert --weights net.safetensors --save-weights torch.safetensors --pytorch"])]
@@ -119,7 +119,7 @@ pub struct EvaluateArgs {
     #[command(flatten)]
     pub classify: ClassifyFlags,
 
-    /// Loss: cross_entropy for labels; mse, huber for targets [default: cross_entropy]
+    /// Loss: cross_entropy for labels; mse, huber for targets [default: the weight file's, else cross_entropy]
     #[arg(long, value_name = "NAME")]
     pub loss: Option<Loss>,
 
@@ -134,12 +134,25 @@ pub struct EvaluateArgs {
 }
 
 #[derive(clap::Args, Debug)]
+#[command(group = ArgGroup::new("input").required(true).args(["image", "images", "samples"]))]
 pub struct PredictArgs {
     #[command(flatten)]
     pub classify: ClassifyFlags,
 
     #[command(flatten)]
     pub image: ImageFlags,
+
+    /// Samples of features in place of an image: a CSV file, or an .npy file of floating-point numbers [n, features]; standardised as the training set was, if the weight file says so
+    #[arg(long, value_name = "FILE")]
+    pub samples: Option<PathBuf>,
+
+    /// Column of the CSV file of --samples that has labels or targets, by its name in the header, and is passed over
+    #[arg(long, value_name = "NAME", requires = "samples")]
+    pub label_column: Option<String>,
+
+    /// Whether the first line of the CSV file of --samples is a header
+    #[arg(long, value_name = "WHETHER", value_enum, default_value_t, requires = "samples")]
+    pub header: Header,
 
     #[command(flatten)]
     pub device: DeviceFlag,
@@ -258,6 +271,7 @@ mod tests {
             ("--models", "rates times seeds"),
             ("--learning-rates", "that of --learning-rate"),
             ("evaluate --activation", "the file's, else relu"),
+            ("evaluate --loss", "the weight file's, else cross_entropy"),
             ("predict --activation", "the same"),
             ("convert --activation", "the same"),
             ("--label-column", "the first"),
@@ -272,7 +286,7 @@ mod tests {
                     let options = train(&args.training)?;
                     format!("{options:?} {:?}", models(args, &options).map_err(text)?)
                 }
-                Command::Evaluate(args) => format!("{:?}", args.options().map_err(|e| e.to_string())?),
+                Command::Evaluate(args) => format!("{:?}", args.classify.options().map_err(|e| e.to_string())?),
                 Command::Predict(args) => format!("{:?}", args.classify.options().map_err(|e| e.to_string())?),
                 Command::TrainConv(args) => {
                     format!("{:?}", args.training.options(Default::default()).map_err(|e| e.to_string())?)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use warpplay::Error;
-use warpplay::mlp::{CsvFormat, Dataset, Loss, Split};
+use warpplay::mlp::{CsvFormat, Dataset, Loss, Scaling, Split};
 
 use crate::common::{self, Usage};
 
@@ -23,6 +23,17 @@ pub enum Header {
     Yes,
     /// It is not
     No,
+}
+
+impl Header {
+    /// As [`CsvFormat::header`].
+    pub fn given(self) -> Option<bool> {
+        match self {
+            Self::Auto => None,
+            Self::Yes => Some(true),
+            Self::No => Some(false),
+        }
+    }
 }
 
 /// What numbers in place of pixels are.
@@ -103,7 +114,7 @@ impl SampleFlags {
 impl DataFlags {
     /// Training set and test set, with the labels or targets that a loss needs.
     pub fn load(&self, loss: Loss) -> Result<(Arc<Dataset>, Arc<Dataset>)> {
-        self.expect_files(loss)?;
+        self.expect_files(loss, None)?;
         if self.train_set.is_some() != self.test_set.is_some() {
             return Err(Usage("--train-set and --test-set are given together".into()).into());
         }
@@ -124,9 +135,15 @@ impl DataFlags {
         Ok((Arc::new(train), Arc::new(test)))
     }
 
-    /// One of the two, for a network of this many classes.
-    pub fn load_split(&self, split: Split, n_classes: u32, loss: Loss) -> Result<Arc<Dataset>> {
-        self.expect_files(loss)?;
+    /// One of the two, for a network of this many classes, standardised with the network's scaling where it has one.
+    pub fn load_split(
+        &self,
+        split: Split,
+        n_classes: u32,
+        loss: Loss,
+        scaling: Option<&Scaling>,
+    ) -> Result<Arc<Dataset>> {
+        self.expect_files(loss, scaling)?;
         let (wanted, other) = match split {
             Split::Train => (&self.train_set, &self.test_set),
             Split::Test => (&self.test_set, &self.train_set),
@@ -142,8 +159,9 @@ impl DataFlags {
             Some(folder) => Dataset::load_split(folder, split, Some(n_classes)),
             None if wanted.is_some() => {
                 let set = self.file(split, Some(n_classes), loss)?;
-                match self.features {
-                    Some(Features::Standardised) => {
+                match (self.features, scaling) {
+                    (Some(Features::Standardised), Some(scaling)) => set.scaled(scaling),
+                    (Some(Features::Standardised), None) => {
                         let train = self.file(Split::Train, Some(n_classes), loss)?;
                         set.expect_columns_of(&train)?;
                         set.scaled(&train.scaling()?)
@@ -167,8 +185,8 @@ impl DataFlags {
         ]
     }
 
-    /// Labels need images, targets need files, and the flags of CSV files need a CSV file.
-    fn expect_files(&self, loss: Loss) -> Result<()> {
+    /// Labels need images, targets need files, features a scaling if they are to be standardised, and the flags of CSV files need a CSV file.
+    fn expect_files(&self, loss: Loss, scaling: Option<&Scaling>) -> Result<()> {
         if loss.is_regression() && self.train_set.is_none() && self.test_set.is_none() {
             let text = format!("--loss {loss} needs samples with targets, named by --train-set and --test-set");
             return Err(Usage(text).into());
@@ -176,7 +194,7 @@ impl DataFlags {
         if self.features.is_some() && self.train_set.is_none() && self.test_set.is_none() {
             return Err(Usage("--features is only for files, named by --train-set or --test-set".into()).into());
         }
-        if self.features == Some(Features::Standardised) && self.train_set.is_none() {
+        if self.features == Some(Features::Standardised) && self.train_set.is_none() && scaling.is_none() {
             return Err(
                 Usage("--features standardised needs --train-set, whose means and deviations it takes".into()).into()
             );
@@ -212,11 +230,7 @@ impl DataFlags {
                 (true, true) => Dataset::load_features_with_targets(set, labels),
             };
         }
-        let header = match self.header {
-            Header::Auto => None,
-            Header::Yes => Some(true),
-            Header::No => Some(false),
-        };
+        let header = self.header.given();
         let format = CsvFormat { label: self.label_column.clone(), header, image_size: self.image_size };
         match (self.features.is_some(), loss.is_regression()) {
             (false, false) => Dataset::load_csv(set, &format, n_classes),

@@ -9,6 +9,7 @@ use warpplay::mlp::{Activation, Classifier, Evaluation, Network, Options, Split}
 
 use crate::common;
 use crate::mlp::args::{ClassifyFlags, EvaluateArgs};
+use crate::mlp::data::{DataFlags, Features};
 use crate::mlp::{check, table};
 
 /// What is written: the library's report, and of what.
@@ -46,24 +47,26 @@ impl ClassifyFlags {
         Ok(options)
     }
 
-    /// Device, network and classifier.
-    pub fn open(&self, device: &str, options: Options, features: bool) -> Result<(Device, Network, Classifier)> {
-        let network = load(&self.weights, self.activation)?;
+    /// Device and classifier of the network that was [loaded](Self::load).
+    pub fn open(
+        &self,
+        network: &Network,
+        device: &str,
+        options: Options,
+        features: bool,
+    ) -> Result<(Device, Classifier)> {
         let device = Device::parse(device)?;
-        let builder = Classifier::builder(&network).options(options).features(features).threads(self.threads.threads);
+        let builder = Classifier::builder(network).options(options).features(features).threads(self.threads.threads);
         let classifier = builder.build(&device)?;
-        Ok((device, network, classifier))
+        Ok((device, classifier))
     }
-}
 
-impl EvaluateArgs {
-    /// The library's options with what was given.
+    /// The network.
     ///
     /// # Errors
-    /// One that is not allowed.
-    pub fn options(&self) -> warpplay::Result<Options> {
-        let options = self.classify.options()?;
-        Ok(Options { loss: self.loss.unwrap_or(options.loss), ..options })
+    /// The file cannot be read.
+    pub fn load(&self) -> Result<Network> {
+        load(&self.weights, self.activation)
     }
 }
 
@@ -75,13 +78,18 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     read.push(("--weights", Some(args.classify.weights.as_path())));
     common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
     let json = args.output.json_file()?;
-    let options = args.options()?;
-    let loss = options.loss;
-    let (_, network, mut classifier) = args.classify.open(&args.device.device, options, data.features.is_some())?;
+    let options = args.classify.options()?;
+    let network = args.classify.load()?;
+    let loss = args.loss.unwrap_or(network.loss());
+    // A network of standardised features takes nothing else, unless its user says so.
+    let features = data.features.or(network.scaling().map(|_| Features::Standardised));
+    let data = DataFlags { features, ..data };
+    let options = Options { loss, ..options };
+    let (_, mut classifier) = args.classify.open(&network, &args.device.device, options, features.is_some())?;
     let sizes = network.sizes();
     let split = if args.on_training_set { Split::Train } else { Split::Test };
     let n_classes = sizes[sizes.len() - 1];
-    let set = data.load_split(split, n_classes, loss)?;
+    let set = data.load_split(split, n_classes, loss, network.scaling())?;
     data.say_if_drawn(args.output.quiet)?;
     let found = classifier.evaluate(&set)?;
     check::evaluation(&found)?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(clap::Args, Clone, Debug)]
 pub struct ImageFlags {
     /// The image: a PNG file with as many pixels as the network has inputs, or, for a network of convolutions, of its rows and columns
-    #[arg(long, value_name = "FILE.png", required_unless_present = "images", conflicts_with = "images")]
+    #[arg(long, value_name = "FILE.png")]
     pub image: Option<PathBuf>,
 
     /// The image: one of an IDX or .npy file, plain or gzip

@@ -35,6 +35,7 @@ mod evaluate;
 mod image_flags;
 mod picture;
 mod predict;
+mod predict_samples;
 mod sweep;
 mod table;
 mod train;

@@ -13,7 +13,7 @@ use crate::common::{self, OutputFile, OutputFlags, Usage};
 use crate::mlp::args::PredictArgs;
 use crate::mlp::conv::PredictConvArgs;
 use crate::mlp::image_flags::ImageFlags;
-use crate::mlp::picture;
+use crate::mlp::{picture, predict_samples};
 
 /// Characters of the longest bar.
 const BAR: f32 = 40.0;
@@ -31,10 +31,14 @@ struct Facts<'a> {
 
 /// Runs the command.
 pub fn run(args: &PredictArgs) -> Result<()> {
+    if let Some(samples) = &args.samples {
+        return predict_samples::run(args, samples);
+    }
     args.output.start_log();
     let (weights, output) = (args.classify.weights.as_path(), &args.output);
     let (path, json) = args.image.prepare(weights, output)?;
-    let (device, _, mut classifier) = args.classify.open(&args.device.device, args.classify.options()?, false)?;
+    let (options, network) = (args.classify.options()?, args.classify.load()?);
+    let (device, mut classifier) = args.classify.open(&network, &args.device.device, options, false)?;
     let image = read_image(path, args.image.index, classifier.n_inputs(), args.image.invert)?;
     let prediction = classifier.predict(&image)?.swap_remove(0);
     tell(

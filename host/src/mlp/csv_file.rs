@@ -111,6 +111,22 @@ pub(super) fn read_features_and_targets(path: &Path, format: &CsvFormat) -> Resu
     })
 }
 
+/// Reads a file whose columns are all features, but for a named one of labels or targets, which is passed over: the number of features, and those of all samples.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_features_alone(path: &Path, format: &CsvFormat) -> Result<(u32, Vec<f32>)> {
+    open(path, format, |input| {
+        let mut features = Vec::new();
+        let (_, rows, cols) =
+            parse_columns(input, format, format.label.is_some(), |is_answer, field| match is_answer {
+                true => Ok(()),
+                false => take_number("the feature", field, &mut features),
+            })?;
+        Ok((rows * cols, features))
+    })
+}
+
 /// Opens a file, and says where it is wrong.
 fn open<T>(path: &Path, format: &CsvFormat, parse: impl FnOnce(&mut dyn BufRead) -> Result<T, Fault>) -> Result<T> {
     if let (Some(label), Some(false)) = (&format.label, format.header) {
@@ -157,10 +173,20 @@ fn parse(input: impl Read, format: &CsvFormat, n_classes: u32) -> Result<(Column
     Ok((columns, Images { rows, cols, pixels }, labels))
 }
 
-/// Gives all fields to `take`, and whether each is the label's, or target's; it says what a field is and what is allowed where that is something else. Returns the columns, and rows and columns of an image.
+/// As [`parse_columns`], of lines with a label or target.
 fn parse_lines(
     input: impl Read,
     format: &CsvFormat,
+    take: impl FnMut(bool, &[u8]) -> Result<(), Wrong>,
+) -> Result<(Columns, u32, u32), Fault> {
+    parse_columns(input, format, true, take)
+}
+
+/// Gives all fields to `take`, and whether each is the label's, or target's, if a line has one; it says what a field is and what is allowed where that is something else. Returns the columns, and rows and columns of an image.
+fn parse_columns(
+    input: impl Read,
+    format: &CsvFormat,
+    has_label: bool,
     mut take: impl FnMut(bool, &[u8]) -> Result<(), Wrong>,
 ) -> Result<(Columns, u32, u32), Fault> {
     let line_left = Rc::new(Cell::new(MAX_LINE));
@@ -193,13 +219,13 @@ fn parse_lines(
     let header = format.header.unwrap_or_else(|| format.label.is_some() || !record.iter().any(is_number));
     let names = header.then(|| record.clone());
     let label_at = match (&format.label, &names) {
-        (Some(label), Some(names)) => named(names, label).map_err(|reason| Fault::Line(line, reason))?,
-        _ => 0,
+        (Some(label), Some(names)) => Some(named(names, label).map_err(|reason| Fault::Line(line, reason))?),
+        _ => has_label.then_some(0),
     };
     if header {
         line = next(&mut record)?.ok_or_else(empty)?;
     }
-    let n_pixels = n_fields.saturating_sub(1) as u64;
+    let n_pixels = n_fields.saturating_sub(usize::from(has_label)) as u64;
     let (rows, cols) = format.image_size.unwrap_or((1, u32::try_from(n_pixels).unwrap_or(u32::MAX)));
     if u64::from(rows) * u64::from(cols) != n_pixels || n_pixels == 0 {
         let expected = match format.image_size {
@@ -220,12 +246,12 @@ fn parse_lines(
                 let reason = format!("{what} in column {}{name} is {}, {allowed} is expected", at + 1, shown(field));
                 Fault::Line(line, reason)
             };
-            take(at == label_at, field).map_err(|(what, allowed)| wrong(what, allowed))?;
+            take(Some(at) == label_at, field).map_err(|(what, allowed)| wrong(what, allowed))?;
         }
         match next(&mut record)? {
             Some(number) => line = number,
             None => {
-                let names = names.iter().flatten().enumerate().filter(|&(at, _)| at != label_at);
+                let names = names.iter().flatten().enumerate().filter(|&(at, _)| Some(at) != label_at);
                 let columns = names.map(|(_, name)| String::from_utf8_lossy(name.trim_ascii()).into_owned());
                 return Ok((columns.collect(), rows, cols));
             }

@@ -101,6 +101,8 @@ pub struct Dataset {
     n_classes: u32,
     /// Of a CSV file with a header, the names of the pixels or features; else empty.
     columns: Vec<String>,
+    /// What the features were standardised with.
+    scaling: Option<Scaling>,
     source: String,
 }
 
@@ -126,7 +128,8 @@ impl Dataset {
             return Err(Error::option("label", label, format!("below {n_classes}")));
         }
         let (features, targets, columns) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Self { images, features, labels, targets, rows, cols, n_classes, columns, source: source.into() })
+        let (scaling, source) = (None, source.into());
+        Ok(Self { images, features, labels, targets, rows, cols, n_classes, columns, scaling, source })
     }
 
     /// Checks that the pixels or features have the same names in the same order as those of `train`, where both sets come from CSV files with a header.
@@ -357,6 +360,7 @@ impl Dataset {
             cols: self.cols,
             n_classes: self.n_classes,
             columns: self.columns.clone(),
+            scaling: self.scaling.clone(),
             source: format!("{} ({name})", self.source),
         });
         Ok((first, last))

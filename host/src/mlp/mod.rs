@@ -137,5 +137,6 @@ pub use options::{
     Reduction, Residence, Schedule,
 };
 pub use report::{EpochReport, Evaluation, Report, SCHEMA, StoppedBy, SweepEpoch, SweepModel, SweepReport};
+pub use sample_files::read_features;
 pub use sweep::{MAX_MODELS, Sweep, SweepBuilder};
 pub use trainer::{Trainer, TrainerBuilder};

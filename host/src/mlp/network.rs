@@ -2,7 +2,8 @@
 
 use warpplay_gpu::mlp::random;
 
-use super::options::{Activation, Init, MAX_WIDTH, seed_in_32_bits};
+use super::Scaling;
+use super::options::{Activation, Init, Loss, MAX_WIDTH, seed_in_32_bits};
 use super::state::{LayerValues, TrainState};
 use crate::{Error, Result};
 
@@ -59,7 +60,7 @@ pub struct BatchNorm {
 /// b             [n_outputs] f32
 /// n_inputs      of the first layer the pixels of an image, of every other the n_outputs before
 /// in a file     safetensors: W1 [in, out], b1 [out], W2, …; or PyTorch's 0.weight [out, in], 0.bias [out], 2.weight, … (WeightLayout);
-///               metadata `activation` with its name if it is not ReLU; layer norms are gain1 [out], shift1 [out], gain2, …, or PyTorch's 1.weight [out], 1.bias [out], 4.weight, …;
+///               metadata `activation` with its name if it is not ReLU, `loss_function` likewise if it is not cross entropy, `scaling` if its inputs are standardised; layer norms are gain1 [out], shift1 [out], gain2, …, or PyTorch's 1.weight [out], 1.bias [out], 4.weight, …;
 ///               batch norms have mean1, variance1, … too, or PyTorch's 1.running_mean, 1.running_var, …
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +69,8 @@ pub struct Network {
     activation: Activation,
     norms: Vec<LayerNorm>,
     batch_norms: Vec<BatchNorm>,
+    loss: Loss,
+    scaling: Option<Scaling>,
 }
 
 impl Network {
@@ -98,12 +101,27 @@ impl Network {
                 return Err(Error::shape(name("inputs"), layers[number - 1].n_outputs, layer.n_inputs));
             }
         }
-        Ok(Self { layers, activation: Activation::default(), norms: Vec::new(), batch_norms: Vec::new() })
+        let (activation, loss) = (Activation::default(), Loss::default());
+        Ok(Self { layers, activation, norms: Vec::new(), batch_norms: Vec::new(), loss, scaling: None })
     }
 
     /// The same layers with another activation between them.
     pub fn with_activation(self, activation: Activation) -> Self {
         Self { activation, ..self }
+    }
+
+    /// The same layers, trained with another loss: what it says is kept in files and changes no output.
+    pub fn with_loss(self, loss: Loss) -> Self {
+        Self { loss, ..self }
+    }
+
+    /// The same layers, whose inputs are features standardised so. It is kept in files; classifiers take features that are standardised already: see [`Scaling::scaled`].
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if a length differs from the inputs, a mean is not finite, or a deviation is not above 0 and finite.
+    pub fn with_scaling(self, scaling: Scaling) -> Result<Self> {
+        scaling.check(self.layers[0].n_inputs)?;
+        Ok(Self { scaling: Some(scaling), ..self })
     }
 
     /// The same layers with a layer norm behind each but the last, or none if there are none; batch norms are taken away.
@@ -191,6 +209,16 @@ impl Network {
     /// What is between the layers.
     pub fn activation(&self) -> Activation {
         self.activation
+    }
+
+    /// The loss that it was trained with; cross entropy where nothing says it.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// How its inputs are standardised, where they are.
+    pub fn scaling(&self) -> Option<&Scaling> {
+        self.scaling.as_ref()
     }
 
     /// The layers, from the input on.

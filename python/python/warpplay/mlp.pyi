@@ -1,4 +1,4 @@
-from typing import Any, Optional, Sequence, Tuple, Union, final, overload
+from typing import Any, Literal, Optional, Sequence, Tuple, Union, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,8 @@ from ._options import Activation, ConvOptions, Integer, MlpOptions
 from ._perceptron import PerceptronClassifier as PerceptronClassifier
 from ._types import Bytes, Floats, Labels, Path, Progress, Shared
 
+_Loss = Literal["cross_entropy", "mse", "huber"]
+
 @final
 class Network:
     def __new__(
@@ -18,6 +20,8 @@ class Network:
         activation: Activation = "relu",
         layer_norms: Sequence[Tuple[Floats, Floats]] = [],
         batch_norms: Sequence[Tuple[Floats, Floats, Floats, Floats]] = [],
+        loss: _Loss = "cross_entropy",
+        scaling: Optional[Tuple[Union[NDArray[np.float64], Sequence[float]], Union[NDArray[np.float64], Sequence[float]]]] = None,
     ) -> "Network": ...
     @staticmethod
     def load(path: Path, *, activation: Optional[Activation] = None) -> "Network": ...
@@ -26,6 +30,10 @@ class Network:
     def save_onnx(self, path: Path, *, image_size: Optional[Tuple[int, int]] = None, softmax: bool = False, features: bool = False) -> None: ...
     @property
     def activation(self) -> Activation: ...
+    @property
+    def loss(self) -> _Loss: ...
+    @property
+    def scaling(self) -> Optional[Tuple[NDArray[np.float64], NDArray[np.float64]]]: ...
     @property
     def layer_norms(self) -> list[Tuple[NDArray[np.float32], NDArray[np.float32]]]: ...
     @property

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::mlp::{
     Activation, BatchNorm, Classifier as LibraryClassifier, Dataset, Layer, LayerNorm, Loss, Network as LibraryNetwork,
-    OnnxFormat, Options, Prediction, Trainer as LibraryTrainer, WeightLayout,
+    OnnxFormat, Options, Prediction, Scaling, Trainer as LibraryTrainer, WeightLayout,
 };
 use warpplay::{Backend, Buffer, Device, Stream};
 
@@ -27,6 +27,8 @@ use crate::work::{self, Shared};
 /// * `activation="relu"`: `relu`, `tanh`, `sigmoid` or `gelu`, as PyTorch's modules of these names.
 /// * `layer_norms=[]`: a pair of gain and shift, `[out]` each, for each layer but the last, if there is a layer norm before each activation: `weight` and `bias` of PyTorch's `LayerNorm`.
 /// * `batch_norms=[]`: gain, shift, running mean and running variance, `[out]` each, for each layer but the last, if there is a batch norm there instead: `weight`, `bias`, `running_mean` and `running_var` of PyTorch's `BatchNorm1d`.
+/// * `loss="cross_entropy"`: what it was trained with, or `mse` or `huber`; kept in files.
+/// * `scaling=None`: mean and deviation, `[in]` each, with which its inputs were standardised, if they were; kept in files. Classifiers take features that are standardised already.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Network {
     network: LibraryNetwork,
@@ -37,8 +39,8 @@ impl Network {
     /// Takes a pair of weights `[in, out]` and bias for each layer.
     #[new]
     #[pyo3(
-        signature = (layers, *, activation="relu", layer_norms=Vec::new(), batch_norms=Vec::new()),
-        text_signature = "(layers, *, activation='relu', layer_norms=[], batch_norms=[])"
+        signature = (layers, *, activation="relu", layer_norms=Vec::new(), batch_norms=Vec::new(), loss="cross_entropy", scaling=None),
+        text_signature = "(layers, *, activation='relu', layer_norms=[], batch_norms=[], loss='cross_entropy', scaling=None)"
     )]
     #[allow(clippy::type_complexity, reason = "lists of tuples of arrays")]
     fn new(
@@ -46,8 +48,11 @@ impl Network {
         activation: &str,
         layer_norms: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
         batch_norms: Vec<[Bound<'_, PyAny>; 4]>,
+        loss: &str,
+        scaling: Option<(Vec<f64>, Vec<f64>)>,
     ) -> PyResult<Self> {
         let activation: Activation = activation.parse().map_err(error)?;
+        let loss: Loss = loss.parse().map_err(error)?;
         let layers = layers.iter().enumerate().map(|(at, (weights, bias))| {
             // In the order of rows, however the array lies in memory.
             let weights: Copied<f32, 2> = copy_of(&format!("weights of layer {}", at + 1), weights, None)?;
@@ -56,6 +61,11 @@ impl Network {
             Ok(Layer { n_inputs, n_outputs, weights: weights.values, bias: bias.values })
         });
         let network = LibraryNetwork::new(layers.collect::<PyResult<_>>()?).map_err(error)?;
+        let network = network.with_activation(activation).with_loss(loss);
+        let network = match scaling {
+            Some((mean, deviation)) => network.with_scaling(Scaling { mean, deviation }).map_err(error)?,
+            None => network,
+        };
         let norms = layer_norms.iter().enumerate().map(|(at, (gain, shift))| {
             let gain: Copied<f32, 1> = copy_of(&format!("gain of layer {}", at + 1), gain, None)?;
             let shift: Copied<f32, 1> = copy_of(&format!("shift of layer {}", at + 1), shift, None)?;
@@ -63,7 +73,7 @@ impl Network {
         });
         let network = network.with_layer_norms(norms.collect::<PyResult<_>>()?).map_err(error)?;
         if batch_norms.is_empty() {
-            return Ok(Self { network: network.with_activation(activation) });
+            return Ok(Self { network });
         }
         if !layer_norms.is_empty() {
             return Err(error(warpplay::Error::Option {
@@ -85,8 +95,7 @@ impl Network {
                 variance: take("variance", variance)?,
             })
         });
-        let network = network.with_batch_norms(norms.collect::<PyResult<_>>()?).map_err(error)?;
-        Ok(Self { network: network.with_activation(activation) })
+        Ok(Self { network: network.with_batch_norms(norms.collect::<PyResult<_>>()?).map_err(error)? })
     }
 
     /// Reads a safetensors file; `activation` takes the place of the one that its metadata names, `relu` if they name none.
@@ -117,7 +126,7 @@ impl Network {
         self.network.save_onnx(path, &OnnxFormat { image_size, softmax, features }).map_err(error)
     }
 
-    /// For `pickle` and `copy`: layers, activation and norms make the network again.
+    /// For `pickle` and `copy`: layers and what is named make the network again.
     #[allow(clippy::type_complexity, reason = "a list of pairs of arrays")]
     fn __getnewargs_ex__<'py>(
         &self,
@@ -127,6 +136,8 @@ impl Network {
         named.set_item("activation", self.activation())?;
         named.set_item("layer_norms", self.layer_norms(py))?;
         named.set_item("batch_norms", self.batch_norms(py))?;
+        named.set_item("loss", self.loss())?;
+        named.set_item("scaling", self.scaling(py))?;
         Ok(((self.layers(py)?,), named))
     }
 
@@ -134,6 +145,20 @@ impl Network {
     #[getter]
     fn activation(&self) -> &'static str {
         self.network.activation().name()
+    }
+
+    /// The loss that it was trained with.
+    #[getter]
+    fn loss(&self) -> &'static str {
+        self.network.loss().name()
+    }
+
+    /// Mean and deviation, `[in]` each, with which its inputs were standardised; `None` if they were not: features are `(x - mean) / deviation`.
+    #[getter]
+    #[allow(clippy::type_complexity, reason = "a pair of arrays")]
+    fn scaling<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>)> {
+        let arrays = |of: &Scaling| (PyArray1::from_slice(py, &of.mean), PyArray1::from_slice(py, &of.deviation));
+        self.network.scaling().map(arrays)
     }
 
     /// Gain and shift, `[out]` each, of the layer norm behind each layer but the last; empty without.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 
-use warpplay::mlp::{Dataset, Network, OnnxFormat, Split};
+use warpplay::mlp::{Dataset, Layer, Network, OnnxFormat, Split, WeightLayout};
 use warpplay_tests::npy::npy;
 use warpplay_tests::programs::{self, Scratch};
 
@@ -146,6 +146,24 @@ fn regressions_on_features_are_trained_and_evaluated() {
         let found = &scratch.json("found.json")["report"];
         assert!(found["loss"].as_f64().is_some_and(|loss| loss <= bound), "{found}");
     }
+    // The weight file says which loss and which scaling.
+    for set in ["--test-set set.csv --label-column y", "--test-set x.npy --test-labels y.npy"] {
+        scratch.ok(&format!("evaluate --device cpu --weights net --json found.json {set}"));
+        let found = &scratch.json("found.json")["report"];
+        assert!(found["loss"].as_f64().is_some_and(|loss| loss <= bound), "{found}");
+    }
+    for samples in ["set.csv --label-column y", "x.npy"] {
+        let shown = scratch.ok(&format!("predict --device cpu --weights net --json said.json --samples {samples}"));
+        assert!(shown.starts_with("sample  target 0"), "{shown}");
+        let said = scratch.json("said.json");
+        let outputs = said["outputs"].as_array().expect("outputs");
+        assert_eq!(outputs.len(), 4);
+        // Each square is a part of the mean.
+        for (found, target) in outputs.iter().zip([1.5, -0.5, 7.5, 5.5]) {
+            assert!(found[0].as_f64().is_some_and(|found| (found - target).powi(2) <= 4.0 * bound), "{said}");
+        }
+    }
+    scratch.ok("train --device cpu --loss mse --features raw --hidden none --batch 4 --epochs 1 --learning-rate 1e-4 --save-weights raw --train-set set.csv --test-set set.csv --label-column y");
     let shown = scratch.ok(
         "sweep --device cpu --loss huber --features raw --hidden none --batch 4 --epochs 1 --learning-rates 0,0.001 --seeds 1 --train-set set.csv --test-set set.csv --label-column y",
     );
@@ -155,15 +173,45 @@ fn regressions_on_features_are_trained_and_evaluated() {
         ("train --loss mse", "--loss mse needs samples with targets, named by --train-set and --test-set"),
         ("train --features raw", "--features is only for files, named by --train-set or --test-set"),
         (
-            "evaluate --weights net --features standardised --test-set set.csv",
+            "evaluate --weights raw --features standardised --test-set set.csv",
             "--features standardised needs --train-set, whose means and deviations it takes",
         ),
         (
             "train --loss mse --held-out . --features raw --batch 4 --train-set set.csv --test-set set.csv --label-column y",
             "--held-out is a share or a number of samples with --loss mse",
         ),
+        ("predict --weights net --samples x.npy --label-column y", "option label-column: y is not allowed"),
+        ("predict --weights net --samples x.npy --json x.npy", "--json and --samples name the same file"),
+        ("evaluate --weights net", "--loss mse needs samples with targets, named by --train-set and --test-set"),
     ] {
         let error = scratch.fails(2, line);
         assert!(error.contains(text), "{line}: {error}");
     }
+    let error = scratch.fails(1, "predict --device cpu --weights net --samples set.csv");
+    assert!(error.contains("set.csv: holds samples of 3 features, 2 are expected"), "{error}");
+    for line in
+        ["--samples x.npy --image digit.png", "--samples x.npy --images x.npy", "--image digit.png --header yes", ""]
+    {
+        scratch.misused(&format!("predict --weights net {line}"));
+    }
+}
+
+/// The logits are the features; the probabilities those of the softmax, each of a few roundings.
+#[test]
+fn classes_of_samples_are_predicted() {
+    let scratch = new_scratch();
+    let layer = Layer { n_inputs: 2, n_outputs: 2, weights: vec![1.0, 0.0, 0.0, 1.0], bias: vec![0.0; 2] };
+    let network = Network::new(vec![layer]).expect("a network");
+    network.save(scratch.path("net"), WeightLayout::InOut).expect("a file");
+    fs::write(scratch.path("new.csv"), "a,b\n1,0\n-2,3\n").expect("a file");
+    let shown = scratch.ok("predict --device cpu --weights net --json said.json --samples new.csv");
+    assert_eq!(shown.lines().count(), 3, "{shown}");
+    let said = scratch.json("said.json");
+    assert_eq!(said["classes"], serde_json::json!([0, 1]));
+    for (row, difference) in [(0, 1.0f64), (1, -5.0)] {
+        let found = said["probabilities"][row][0].as_f64().expect("a number");
+        let expected = 1.0 / (1.0 + (-difference).exp());
+        assert!((found / expected - 1.0).abs() <= 8.0 * f64::from(f32::EPSILON), "{found} {expected}");
+    }
+    assert!(said["outputs"].is_null());
 }

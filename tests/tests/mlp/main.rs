@@ -21,5 +21,6 @@ mod pool;
 mod reference;
 mod regression;
 mod scales;
+mod scaling;
 mod short_formats;
 mod smoothing;

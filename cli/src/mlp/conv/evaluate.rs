@@ -47,7 +47,7 @@ pub fn run(args: &EvaluateConvArgs) -> Result<()> {
     let split = if args.on_training_set { Split::Train } else { Split::Test };
     let mut data = args.data.clone();
     data.image_size = Some(network.image_size().into());
-    let set = data.load_split(split, network.n_classes(), Loss::CrossEntropy)?;
+    let set = data.load_split(split, network.n_classes(), Loss::CrossEntropy, None)?;
     data.say_if_drawn(args.output.quiet)?;
     let found = classifier.evaluate(&set)?;
     check::evaluation(&found)?;

@@ -5,6 +5,7 @@ mod train;
 
 use std::path::PathBuf;
 
+use clap::ArgGroup;
 use warpplay::mlp::conv::ConvOptions;
 
 use crate::common::flags::{PlotsFlag, SeedFlag, ThreadsFlag};
@@ -145,6 +146,7 @@ pub struct EvaluateConvArgs {
 }
 
 #[derive(clap::Args, Debug)]
+#[command(group = ArgGroup::new("input").required(true).args(["image", "images"]))]
 pub struct PredictConvArgs {
     #[command(flatten)]
     pub classify: ConvClassifyFlags,

@@ -39,7 +39,7 @@ impl Dataset {
             return Err(Error::shape(format!("target {number} of sample {sample}"), "a finite number", targets[at]));
         }
         let (features, labels, columns, source) = (Vec::new(), Vec::new(), Vec::new(), source.into());
-        Ok(Self { images, features, labels, targets, rows, cols, n_classes: n_targets, columns, source })
+        Ok(Self { images, features, labels, targets, rows, cols, n_classes: n_targets, columns, scaling: None, source })
     }
 
     /// Reads a file of images as [`load`](Self::load), and the targets of a regression: an `.npy` file of floating-point numbers, `[n]` or `[n, n_targets]`.

@@ -293,12 +293,17 @@ impl Trainer {
         })
     }
 
-    /// The present weights.
+    /// The present weights, with the loss and, if the training set was [`scaled`](Dataset::scaled), the scaling.
     ///
     /// # Errors
     /// Errors of the device.
     pub fn network(&mut self) -> Result<Network> {
-        Network::from_state(&self.sizes, self.options.activation, &self.engine.state()?)
+        let network = Network::from_state(&self.sizes, self.options.activation, &self.engine.state()?)?;
+        let network = network.with_loss(self.options.loss);
+        match self.train.applied_scaling() {
+            Some(scaling) => network.with_scaling(scaling.clone()),
+            None => Ok(network),
+        }
     }
 
     /// The present state, from which a later run continues as if it had never stopped.
