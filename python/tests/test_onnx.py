@@ -117,3 +117,21 @@ def test_images_of_another_size_are_refused(tmp_path):
     with pytest.raises(ValueError, match="option image_size: 2x4 is not allowed \\(rows and columns of 6 pixels"):
         network.save_onnx(tmp_path / "net.onnx", image_size=(2, 4))
     assert not (tmp_path / "net.onnx").exists()
+
+
+def test_the_runtime_standardises_features(tmp_path):
+    onnx, runtime = peer("onnx"), peer("onnxruntime")
+    layers = network_of([30, 17, 7], 5).layers
+    random = np.random.default_rng(1)
+    mean, deviation = random.normal(size=30), random.uniform(0.1, 10, size=30)
+    features = random.normal(size=(33, 30)).astype(np.float32)
+    outputs = []
+    for name, scaling, x in (("raw", (mean, deviation), features), ("ready", None, ((features - mean) / deviation).astype(np.float32))):
+        path = tmp_path / f"{name}.onnx"
+        Network(layers, scaling=scaling).save_onnx(path, features=True)
+        onnx.checker.check_model(onnx.load(path), full_check=True)
+        outputs += runtime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"features": x})
+    # The same sums of the same numbers.
+    assert (outputs[0] == outputs[1]).all()
+    with pytest.raises(ValueError, match="option features: false is not allowed"):
+        Network(layers, scaling=(mean, deviation)).save_onnx(path)

@@ -9,6 +9,8 @@ use prost::Message;
 pub const FLOAT: i32 = 1;
 /// `TensorProto.DataType`: bytes.
 pub const UINT8: i32 = 2;
+/// `TensorProto.DataType`: double precision.
+pub const DOUBLE: i32 = 11;
 /// `AttributeProto.AttributeType`: a whole number.
 pub const INT: i32 = 2;
 

@@ -1,7 +1,8 @@
 //! Networks as ONNX files, for other programs that run them.
 //!
 //! ```text
-//! images  uint8 [n, n_inputs] or [n, rows, cols]; or features, float32 [n, n_inputs], which are the first x
+//! images  uint8 [n, n_inputs] or [n, rows, cols]; or features, float32 [n, n_inputs], which are the first x; those of a network with a
+//!         scaling are standardised in double precision: Cast, Sub mean [n_inputs], Div deviation [n_inputs], Cast
 //!   Cast  to float32
 //!   Div   by 255
 //!   Flatten
@@ -22,9 +23,10 @@ use std::path::Path;
 use prost::Message;
 
 use self::messages::{
-    Attribute, Dimension, FLOAT, Graph, INT, Model, Node, OperatorSet, Shape, Tensor, TensorType, Type, UINT8, Value,
+    Attribute, DOUBLE, Dimension, FLOAT, Graph, INT, Model, Node, OperatorSet, Shape, Tensor, TensorType, Type, UINT8,
+    Value,
 };
-use super::{Activation, Network};
+use super::{Activation, Network, Scaling};
 use crate::runtime::atomic_file;
 use crate::{Error, Result};
 
@@ -45,7 +47,7 @@ pub struct OnnxFormat {
     pub image_size: Option<(u32, u32)>,
     /// Whether a second output `probabilities` has the softmax of the logits.
     pub softmax: bool,
-    /// Whether the input is `features`, float32 `[n, n_inputs]`, which are taken as they are; no images.
+    /// Whether the input is `features`, float32 `[n, n_inputs]`, which are standardised with the network's [`scaling`](Network::scaling) if it has one; no images.
     pub features: bool,
 }
 
@@ -68,7 +70,7 @@ impl Network {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Option`] if an image of that size has another number of pixels than the network has inputs, or there are features in its place; [`Error::File`] if the file would have 2 GiB or more, which
+    /// [`Error::Option`] if an image of that size has another number of pixels than the network has inputs, or there are features in its place, or no features for a network with a scaling; [`Error::File`] if the file would have 2 GiB or more, which
     /// protobuf does not allow, or cannot be written; an existing file is then unchanged.
     pub fn save_onnx(&self, path: impl AsRef<Path>, format: &OnnxFormat) -> Result<()> {
         let path = path.as_ref();
@@ -102,10 +104,20 @@ impl Network {
         };
         let mut graph = Graph { name: "perceptron".into(), ..Graph::default() };
         graph.doc_string = "images: bytes, 0 background to 255 ink; logits: a number for each class".into();
-        let first = if format.features { "features" } else { "x1" };
+        let first = if format.features && self.scaling().is_none() { "features" } else { "x1" };
         if format.features {
             graph.doc_string = "features: numbers as they are; logits: a number for each class or target".into();
             graph.inputs.push(value("features", FLOAT, &image));
+            if let Some(Scaling { mean, deviation }) = self.scaling() {
+                graph.initializers.push(doubles("mean", mean));
+                graph.initializers.push(doubles("deviation", deviation));
+                graph.nodes.push(node("Cast", &["features"], "numbers", &[("to", DOUBLE.into())]));
+                graph.nodes.push(node("Sub", &["numbers", "mean"], "distances", &[]));
+                graph.nodes.push(node("Div", &["distances", "deviation"], "standardised", &[]));
+                graph.nodes.push(node("Cast", &["standardised"], "x1", &[("to", FLOAT.into())]));
+            }
+        } else if self.scaling().is_some() {
+            return Err(Error::option("features", false, "true for a network whose inputs are standardised"));
         } else {
             graph.inputs.push(value("images", UINT8, &image));
             graph.initializers.push(tensor("scale", &[], &[255.0]));
@@ -214,6 +226,16 @@ fn tensor(name: &str, sizes: &[u32], values: &[f32]) -> Tensor {
     }
 }
 
+/// A vector of the file in double precision.
+fn doubles(name: &str, values: &[f64]) -> Tensor {
+    Tensor {
+        dims: vec![values.len() as i64],
+        data_type: DOUBLE,
+        name: name.into(),
+        raw_data: values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+    }
+}
+
 /// An input or output `[n, sizes]`.
 fn value(name: &str, elem_type: i32, sizes: &[u32]) -> Value {
     let free = Dimension { dim_param: Some("n".into()), dim_value: None };
@@ -295,7 +317,18 @@ mod tests {
             network.save_onnx(&path, &OnnxFormat { image_size: Some((2, 4)), ..OnnxFormat::default() }).unwrap_err();
         let text = "option image_size: 2x4 is not allowed (rows and columns of 6 pixels, the network's inputs)";
         assert_eq!(error.to_string(), text);
-        let error = network.save_onnx(folder.path().join("absent/net.onnx"), &OnnxFormat::default()).unwrap_err();
+        let scaling = Scaling { mean: vec![1.0; 6], deviation: vec![0.1; 6] };
+        let network = network.with_scaling(scaling).unwrap();
+        network.save_onnx(&path, &OnnxFormat { features: true, ..OnnxFormat::default() }).unwrap();
+        let graph = Model::decode(&std::fs::read(&path).unwrap()[..]).unwrap().graph.unwrap();
+        let kinds: Vec<&str> = graph.nodes[..5].iter().map(|node| node.op_type.as_str()).collect();
+        assert_eq!(kinds, ["Cast", "Sub", "Div", "Cast", "Gemm"]);
+        let error = network.save_onnx(&path, &OnnxFormat::default()).unwrap_err();
+        let text = "option features: false is not allowed (true for a network whose inputs are standardised)";
+        assert_eq!(error.to_string(), text);
+        let error = network
+            .save_onnx(folder.path().join("absent/net.onnx"), &OnnxFormat { features: true, ..OnnxFormat::default() })
+            .unwrap_err();
         assert!(error.to_string().contains("net.onnx: cannot be written"), "{error}");
     }
 }
