@@ -119,6 +119,9 @@
 )]
 
 extern crate self as warpplay_gpu;
+// `device_inline` everywhere.
+#[macro_use]
+extern crate warpplay_gpu_macros;
 
 #[cfg(not(target_arch = "nvptx64"))]
 pub mod args;

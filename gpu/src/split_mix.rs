@@ -16,7 +16,7 @@
 pub const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// The finaliser: a bijection in which every bit of the result depends on all bits of the input.
-#[inline(always)]
+#[device_inline]
 pub const fn mix(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -24,7 +24,7 @@ pub const fn mix(z: u64) -> u64 {
 }
 
 /// Number `index`, from 0, of the sequence of a seed.
-#[inline(always)]
+#[device_inline]
 pub const fn element(seed: u64, index: u64) -> u64 {
     mix(seed.wrapping_add(index.wrapping_add(1).wrapping_mul(GAMMA)))
 }

@@ -1,6 +1,6 @@
-//! The macros of device code: the attribute [`kernel`], [`DeviceArgs`](derive@DeviceArgs) and [`shared_array!`].
+//! The macros of device code: the attributes [`kernel`] and [`device_inline`], [`DeviceArgs`](derive@DeviceArgs) and [`shared_array!`].
 //!
-//! Users reach both through `warpplay_gpu::cuda`. One source is compiled twice, for the device and for the
+//! Users reach them through `warpplay_gpu::cuda`. One source is compiled twice, for the device and for the
 //! host, and a procedural macro does not know for which: both expansions are written, and
 //! `#[cfg(target_arch = "nvptx64")]` in them chooses.
 
@@ -52,6 +52,31 @@ mod shared;
 #[proc_macro_attribute]
 pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// What `#[inline(always)]` is for device code: on the device the function has no frame of its own, on the host it is `#[inline]`.
+///
+/// A kernel whose body unrolls loops of such functions is straight code on the device, which must not call. On the host, where `simt` runs the same bodies, a copy in each place takes the compiler minutes and
+/// makes nothing faster.
+///
+/// # Examples
+/// ```ignore
+/// #[device_inline]
+/// fn clamp(value: f32) -> f32 {
+///     if value < 0.0 { 0.0 } else { value }
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn device_inline(options: TokenStream, item: TokenStream) -> TokenStream {
+    if let Some(option) = proc_macro2::TokenStream::from(options).into_iter().next() {
+        return syn::Error::new(option.span(), "`device_inline` has no options").into_compile_error().into();
+    }
+    let item = proc_macro2::TokenStream::from(item);
+    let attributes = quote::quote! {
+        #[cfg_attr(target_arch = "nvptx64", inline(always))]
+        #[cfg_attr(not(target_arch = "nvptx64"), inline)]
+    };
+    quote::quote!(#attributes #item).into()
 }
 
 /// `kernel_type!([options] unsafe fn name(parameters) {})` is the kernel's type in the trait of a family.

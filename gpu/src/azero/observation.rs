@@ -31,7 +31,7 @@ pub enum Layout {
 
 impl Layout {
     /// The layout of a number, as kernels get it.
-    #[inline(always)]
+    #[device_inline]
     pub const fn from_index(index: u32) -> Self {
         match index {
             1 => Self::Egocentric,
@@ -73,7 +73,7 @@ pub const fn n_observation<G: Observed>() -> u32 {
 ///
 /// # Safety
 /// `out` holds [`n_observation`] values; no other thread accesses these elements.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn write_observation<G: Observed>(
     position: &G,
     observer: Player,
@@ -97,7 +97,7 @@ pub unsafe fn write_observation<G: Observed>(
 ///
 /// # Safety
 /// `out` holds [`Game::MAX_ACTIONS`] bytes; no other thread accesses these elements.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn write_mask<G: Observed>(position: &G, out: *mut u8, lane: u32, lanes: u32) {
     let legal = position.legal();
     for action in crate::cuda::thread::strided(lane, G::MAX_ACTIONS, lanes) {
@@ -107,7 +107,7 @@ pub unsafe fn write_mask<G: Observed>(position: &G, out: *mut u8, lane: u32, lan
 }
 
 /// Dark squares, bit `row * 8 + column`, of a word with four bits a row.
-#[inline(always)]
+#[device_inline]
 const fn on_board(pieces: u32) -> u64 {
     // Bit i to bit 2i, and one further in even rows.
     let mut spread = pieces as u64;
@@ -123,7 +123,7 @@ impl Observed for Checkers {
     const PLANES: u32 = 5;
     type Legal = Moves;
 
-    #[inline(always)]
+    #[device_inline]
     fn plane(&self, plane: u32, observer: Player, layout: Layout) -> u64 {
         let [first, second] = self.pieces();
         if plane >= 4 {
@@ -136,22 +136,22 @@ impl Observed for Checkers {
         on_board(if kings { pieces & self.kings() } else { pieces & !self.kings() })
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn legal(&self) -> Moves {
         self.moves()
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn allows(legal: &Moves, action: u32) -> bool {
         legal.contains(action)
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn n_legal(legal: &Moves) -> u32 {
         legal.count()
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn nth_legal(legal: &Moves, n: u32) -> u32 {
         legal.nth(n)
     }

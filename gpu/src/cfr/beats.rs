@@ -4,13 +4,13 @@
 pub const MAX_PLAYERS: usize = 10;
 
 /// A seat's word: in bits 0 to 15 the seats with a stronger hand, in bits 16 to 31 those with an equal one (itself among them).
-#[inline(always)]
+#[device_inline]
 pub const fn word(stronger: u32, equal: u32) -> u32 {
     stronger | equal << 16
 }
 
 /// Among how many winners a pot for the seats `eligible` is shared if this seat, one of them, wins of it; 0 if it does not win.
-#[inline(always)]
+#[device_inline]
 pub fn winners(word: u32, eligible: u32) -> u32 {
     if word & eligible != 0 { 0 } else { ((word >> 16) & eligible).count_ones() }
 }

@@ -36,12 +36,12 @@ pub trait Real:
     /// The same in double precision.
     fn to_f64(self) -> f64;
     /// The larger of the two.
-    #[inline(always)]
+    #[device_inline]
     fn larger(self, other: Self) -> Self {
         if self > other { self } else { other }
     }
     /// The positive part.
-    #[inline(always)]
+    #[device_inline]
     fn positive(self) -> Self {
         self.larger(Self::ZERO)
     }
@@ -53,15 +53,15 @@ macro_rules! real {
         impl Real for $type {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
-            #[inline(always)]
+            #[device_inline]
             fn from_f64(value: f64) -> Self {
                 value as $type
             }
-            #[inline(always)]
+            #[device_inline]
             fn from_u32(value: u32) -> Self {
                 value as $type
             }
-            #[inline(always)]
+            #[device_inline]
             fn to_f64(self) -> f64 {
                 self as f64
             }
@@ -92,21 +92,21 @@ unsafe impl<T: bytemuck::Pod> bytemuck::Pod for Step<T> {}
 
 impl<T: Real> Step<T> {
     /// A cumulative regret after this iteration's `gain` was added.
-    #[inline(always)]
+    #[device_inline]
     pub fn regret(&self, cumulative: T, gain: T) -> T {
         let sum = cumulative + gain;
         if sum >= T::ZERO { sum * self.positive } else { sum * self.negative }
     }
 
     /// What the next strategy is matched from: the cumulative regret, and, where the step predicts, the last one once more.
-    #[inline(always)]
+    #[device_inline]
     pub fn matched(&self, cumulative: T, last: T) -> T {
         (cumulative + self.predicts * last).positive()
     }
 }
 
 /// Probability of an action with positive part `positive` of `n_actions` whose positive parts add up to `sum`: uniform where nothing is positive.
-#[inline(always)]
+#[device_inline]
 pub fn probability<T: Real>(positive: T, sum: T, n_actions: u32) -> T {
     if sum > T::ZERO { positive / sum } else { T::ONE / T::from_u32(n_actions) }
 }

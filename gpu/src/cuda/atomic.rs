@@ -44,7 +44,7 @@ macro_rules! global {
         ///
         /// # Safety
         /// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
-        #[inline(always)]
+        #[device_inline]
         #[track_caller]
         pub unsafe fn $name(at: *mut $type, value: $type) -> $type {
             #[cfg(not(target_arch = "nvptx64"))]
@@ -82,7 +82,7 @@ global! {
 ///
 /// # Safety
 /// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn load_u64(at: *const u64) -> u64 {
     #[cfg(not(target_arch = "nvptx64"))]
@@ -95,7 +95,7 @@ pub unsafe fn load_u64(at: *const u64) -> u64 {
 ///
 /// # Safety
 /// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn compare_exchange_u32(at: *mut u32, expected: u32, new: u32) -> u32 {
     #[cfg(not(target_arch = "nvptx64"))]
@@ -110,7 +110,7 @@ pub unsafe fn compare_exchange_u32(at: *mut u32, expected: u32, new: u32) -> u32
 ///
 /// # Safety
 /// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn compare_exchange_u64(at: *mut u64, expected: u64, new: u64) -> u64 {
     #[cfg(not(target_arch = "nvptx64"))]
@@ -125,7 +125,7 @@ pub unsafe fn compare_exchange_u64(at: *mut u64, expected: u64, new: u64) -> u64
 ///
 /// # Safety
 /// `at` is valid, aligned global memory that is only accessed atomically meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn add_f32(at: *mut f32, value: f32) -> f32 {
     #[cfg(target_arch = "nvptx64")]
@@ -152,7 +152,7 @@ pub unsafe fn add_f32(at: *mut f32, value: f32) -> f32 {
 macro_rules! shared {
     ($($(#[$doc:meta])* $name:ident, $type:ty, $register:ident, $instruction:literal, $combine:expr;)*) => {$(
         $(#[$doc])*
-        #[inline(always)]
+        #[device_inline]
         #[track_caller]
         pub fn $name(array: super::shared::Shared<$type>, index: u32, value: $type) -> $type {
             let address = array.address_of(index);
@@ -193,7 +193,7 @@ shared! {
 }
 
 /// Stores `new` in shared memory if the value is `expected`; returns the old value.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn shared_compare_exchange_u64(array: super::shared::Shared<u64>, index: u32, expected: u64, new: u64) -> u64 {
     let address = array.address_of(index);
@@ -224,7 +224,7 @@ pub fn shared_compare_exchange_u64(array: super::shared::Shared<u64>, index: u32
 /// Adds to a float in shared memory and returns the old value. The order of several additions is not fixed, so neither are the sum's last bits.
 ///
 /// There is no such instruction: the assembler generates a compare-and-exchange loop, so lanes that access the same address take turns.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn shared_add_f32(array: super::shared::Shared<f32>, index: u32, value: f32) -> f32 {
     let address = array.address_of(index);

@@ -47,7 +47,7 @@ use super::warp::{self, Word};
 pub const MAX_WARPS: u32 = 32;
 
 /// Combines the values of all threads; every thread gets the result. `identity` is the neutral element of `combine`.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn reduce<T: Word>(value: T, identity: T, scratch: Shared<T>, combine: impl Fn(T, T) -> T + Copy) -> T {
     let of_warp = warp::reduce(value, combine);
@@ -68,21 +68,21 @@ pub fn reduce<T: Word>(value: T, identity: T, scratch: Shared<T>, combine: impl 
 }
 
 /// Sum over the block, on every thread.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn sum<T: Word + core::ops::Add<Output = T> + Default>(value: T, scratch: Shared<T>) -> T {
     reduce(value, T::default(), scratch, |a, b| a + b)
 }
 
 /// Largest value of the block, on every thread; `least` is no larger than any value.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn max<T: Word + PartialOrd>(value: T, least: T, scratch: Shared<T>) -> T {
     reduce(value, least, scratch, |a, b| if b > a { b } else { a })
 }
 
 /// The largest value of the block and the smallest index that has it, on every thread. No value is NaN.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn argmax(value: f32, index: u32, values: Shared<f32>, indices: Shared<u32>) -> (f32, u32) {
     let (of_warp, index) = warp::reduce_argmax(value, index);
@@ -105,7 +105,7 @@ pub fn argmax(value: f32, index: u32, values: Shared<f32>, indices: Shared<u32>)
 }
 
 /// Sum of the values of this thread and all threads before it, and the sum over the block.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn inclusive_sum<T: Word + core::ops::Add<Output = T> + Default>(value: T, scratch: Shared<T>) -> (T, T) {
     let in_warp = warp::inclusive_sum(value);

@@ -16,13 +16,13 @@ pub struct Mailbox {
 
 impl Mailbox {
     /// Makes a mailbox in its own shared word, at the same address in every block.
-    #[inline(always)]
+    #[device_inline]
     pub fn new(object: Shared<u64>) -> Self {
         Self { object }
     }
 
     /// Initialises the object; one thread of the block calls it, and a cluster barrier must follow before anything is sent.
-    #[inline(always)]
+    #[device_inline]
     pub fn open(self) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         // SAFETY: the object is a word of shared memory (bounds checked) that has no other use.
@@ -36,7 +36,7 @@ impl Mailbox {
     }
 
     /// Announces a round of `bytes` bytes; one thread of the block calls it once per round, before it waits.
-    #[inline(always)]
+    #[device_inline]
     pub fn expect(self, bytes: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         // SAFETY: the object was opened.
@@ -51,7 +51,7 @@ impl Mailbox {
     ///
     /// # Safety
     /// `index` is below the length, and the cluster has that rank. (`simt` looks at both.) The receiver has ended the round before.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn send(self, array: Shared<u64>, rank: u32, index: u32, value: u64) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
@@ -75,7 +75,7 @@ impl Mailbox {
     ///
     /// # Safety
     /// As [`send`](Mailbox::send).
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn send_vec4(self, array: Shared<Vec4>, rank: u32, index: u32, value: Vec4) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
@@ -97,7 +97,7 @@ impl Mailbox {
     }
 
     /// Waits for the end of the round; `round` counts the mailbox's rounds from 0. All threads of the block call it.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn wait(self, round: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]

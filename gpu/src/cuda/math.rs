@@ -21,19 +21,19 @@
 //! Plain `+ - * /` on `f32` round to nearest on both sides and are never contracted to fused forms.
 
 /// Natural logarithm, the bits of `libm::logf` on every back end (error below 1 ulp).
-#[inline(always)]
+#[device_inline]
 pub fn ln(x: f32) -> f32 {
     libm::logf(x)
 }
 
 /// Exponential, the bits of `libm::expf` on every back end (error below 1 ulp).
-#[inline(always)]
+#[device_inline]
 pub fn exp(x: f32) -> f32 {
     libm::expf(x)
 }
 
 /// Square root in double precision, rounded to nearest.
-#[inline(always)]
+#[device_inline]
 pub fn sqrt_f64(x: f64) -> f64 {
     #[cfg(target_arch = "nvptx64")]
     {
@@ -49,7 +49,7 @@ pub fn sqrt_f64(x: f64) -> f64 {
 }
 
 /// Square root, rounded to nearest.
-#[inline(always)]
+#[device_inline]
 pub fn sqrt(x: f32) -> f32 {
     #[cfg(target_arch = "nvptx64")]
     {
@@ -65,7 +65,7 @@ pub fn sqrt(x: f32) -> f32 {
 }
 
 /// Returns the value, hidden from the compiler: computations from it are not moved out of a loop, where they would occupy registers permanently.
-#[inline(always)]
+#[device_inline]
 pub fn opaque(value: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {
@@ -81,7 +81,7 @@ pub fn opaque(value: u32) -> u32 {
 }
 
 /// `a * b + c` rounded once: the fused multiply-add, which the compiler never generates from `a * b + c` by itself.
-#[inline(always)]
+#[device_inline]
 pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     #[cfg(target_arch = "nvptx64")]
     {
@@ -97,13 +97,13 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
 }
 
 /// The rectifier: `x` if it is positive or NaN, else 0.
-#[inline(always)]
+#[device_inline]
 pub fn relu(x: f32) -> f32 {
     at_least(x, 0.0)
 }
 
 /// `x` if it is above `least` or NaN, else `least`.
-#[inline(always)]
+#[device_inline]
 pub fn at_least(x: f32, least: f32) -> f32 {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
     {
@@ -127,7 +127,7 @@ fn flushed(x: f32) -> f32 {
 macro_rules! approximate {
     ($($(#[$doc:meta])* $name:ident, $instruction:literal, $host:expr;)*) => {$(
         $(#[$doc])*
-        #[inline(always)]
+        #[device_inline]
         pub fn $name(x: f32) -> f32 {
             #[cfg(target_arch = "nvptx64")]
             {
@@ -163,7 +163,7 @@ approximate! {
 }
 
 /// Hyperbolic tangent by `tanh.approx` (relative error at most 2⁻¹¹); before `sm_80`, whose PTX lacks it, that of `libm`.
-#[inline(always)]
+#[device_inline]
 pub fn tanh_approx(x: f32) -> f32 {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
     {

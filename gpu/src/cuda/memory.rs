@@ -50,7 +50,7 @@ pub use super::vec4::Vec4;
 ///
 /// # Safety
 /// The array has more than `index` elements, all initialised, and nobody writes this one meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn load<T: Copy>(base: *const T, index: usize) -> T {
     // SAFETY: the caller vouches for the element.
@@ -66,7 +66,7 @@ pub unsafe fn load<T: Copy>(base: *const T, index: usize) -> T {
 ///
 /// # Safety
 /// The array has more than `index` elements, and nobody else accesses this one meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn store<T: Copy>(base: *mut T, index: usize, value: T) {
     // SAFETY: the caller vouches for the element.
@@ -107,7 +107,7 @@ macro_rules! global_number {
         impl sealed::Sealed for $type {}
         impl GlobalNumber for $type {
             #[cfg(target_arch = "nvptx64")]
-            #[inline(always)]
+            #[device_inline]
             unsafe fn load_at(at: *const Self) -> Self {
                 let value;
                 // SAFETY: `at` is an initialised number in global memory, as `# Safety` says; a load changes nothing, and `pure, readonly` lets the compiler only merge or drop it between writes.
@@ -119,7 +119,7 @@ macro_rules! global_number {
             }
 
             #[cfg(target_arch = "nvptx64")]
-            #[inline(always)]
+            #[device_inline]
             unsafe fn store_at(at: *mut Self, value: Self) {
                 // SAFETY: `at` is in global memory and nobody else accesses it, as `# Safety` says; without `readonly` or `pure` the compiler orders the store with all other accesses.
                 unsafe {
@@ -140,7 +140,7 @@ global_number!(f64, reg64, "b64");
 ///
 /// # Safety
 /// As [`load`]; the array is aligned and in global memory, not in shared or local memory.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn load_global<T: GlobalNumber>(base: *const T, index: usize) -> T {
     // SAFETY: `# Safety` names the element: it is in the array, aligned, initialised, in global memory, and not written meanwhile.
@@ -156,7 +156,7 @@ pub unsafe fn load_global<T: GlobalNumber>(base: *const T, index: usize) -> T {
 ///
 /// # Safety
 /// As [`store`]; the array is aligned and in global memory, not in shared or local memory.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn store_global<T: GlobalNumber>(base: *mut T, index: usize, value: T) {
     // SAFETY: `# Safety` names the element: it is in the array, aligned, in global memory, and nobody else accesses it meanwhile.
@@ -175,7 +175,7 @@ pub const LINE: usize = 128;
 ///
 /// # Safety
 /// `at` is in global memory.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn prefetch(at: *const u8) {
     #[cfg(target_arch = "nvptx64")]
@@ -191,7 +191,7 @@ pub unsafe fn prefetch(at: *const u8) {
 ///
 /// # Safety
 /// Called by every thread of the block. Both values are valid global memory and do not overlap, and nobody else writes them meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn copy_by_block<T: Copy>(to: *mut T, from: *const T) {
     let first = super::thread::thread_idx_x() as usize;
@@ -214,7 +214,7 @@ pub unsafe fn copy_by_block<T: Copy>(to: *mut T, from: *const T) {
 ///
 /// # Safety
 /// The array holds that row, initialised, and nobody writes it while the slice lives.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn row<'a, T>(base: *const T, row: u32, row_stride: u32) -> &'a [T] {
     let offset = row as usize * row_stride as usize;
@@ -231,7 +231,7 @@ pub unsafe fn row<'a, T>(base: *const T, row: u32, row_stride: u32) -> &'a [T] {
 ///
 /// # Safety
 /// The array holds that row, initialised, and nobody else accesses it while the slice lives.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn row_mut<'a, T>(base: *mut T, row: u32, row_stride: u32) -> &'a mut [T] {
     let offset = row as usize * row_stride as usize;
@@ -248,7 +248,7 @@ pub unsafe fn row_mut<'a, T>(base: *mut T, row: u32, row_stride: u32) -> &'a mut
 ///
 /// # Safety
 /// `at` is aligned to 16 bytes; the 16 bytes are valid global memory that nobody writes meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn load_vec4(at: *const Vec4) -> Vec4 {
     #[cfg(target_arch = "nvptx64")]
@@ -272,7 +272,7 @@ pub unsafe fn load_vec4(at: *const Vec4) -> Vec4 {
 ///
 /// # Safety
 /// `at` is aligned to 16 bytes; the 16 bytes are valid global memory that nobody else accesses meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn store_vec4(at: *mut Vec4, value: Vec4) {
     #[cfg(target_arch = "nvptx64")]
@@ -295,7 +295,7 @@ pub unsafe fn store_vec4(at: *mut Vec4, value: Vec4) {
 ///
 /// # Safety
 /// The array has these four, initialised and aligned to 16 bytes together, and nobody writes them meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn load_quad(base: *const f32, index: usize) -> [f32; 4] {
     // SAFETY: the 16 bytes are the array's, aligned and not written meanwhile, as the caller vouches.
@@ -306,7 +306,7 @@ pub unsafe fn load_quad(base: *const f32, index: usize) -> [f32; 4] {
 ///
 /// # Safety
 /// The array has these four, aligned to 16 bytes together, and nobody else accesses them meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn store_quad(base: *mut f32, index: usize, quad: [f32; 4]) {
     // SAFETY: the 16 bytes are the array's, aligned and nobody else's meanwhile, as the caller vouches.
@@ -318,7 +318,7 @@ pub unsafe fn store_quad(base: *mut f32, index: usize, quad: [f32; 4]) {
 ///
 /// # Safety
 /// As [`load_vec4`].
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn copy_async(to: Shared<Vec4>, index: u32, from: *const Vec4) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
@@ -340,7 +340,7 @@ pub unsafe fn copy_async(to: Shared<Vec4>, index: u32, from: *const Vec4) {
 ///
 /// # Safety
 /// As [`copy_async`]; and `index` is below the length.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn copy_async_unchecked(to: Shared<Vec4>, index: u32, from: *const Vec4) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
@@ -361,7 +361,7 @@ pub unsafe fn copy_async_unchecked(to: Shared<Vec4>, index: u32, from: *const Ve
 ///
 /// # Safety
 /// `index` is below the length. Where `is_there`, as [`copy_async`]; or else nothing is read.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn copy_async_or_zero(to: Shared<Vec4>, index: u32, from: *const Vec4, is_there: bool) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
@@ -385,7 +385,7 @@ pub unsafe fn copy_async_or_zero(to: Shared<Vec4>, index: u32, from: *const Vec4
 ///
 /// # Safety
 /// `index` is below the length, `bytes` at most 16. `from` is aligned to 16 bytes; so many bytes are valid global memory that nobody writes meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn copy_async_some(to: Shared<Vec4>, index: u32, from: *const Vec4, bytes: u32) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
@@ -411,7 +411,7 @@ pub unsafe fn copy_async_some(to: Shared<Vec4>, index: u32, from: *const Vec4, b
 }
 
 /// Closes a group of asynchronous copies, for [`async_wait`].
-#[inline(always)]
+#[device_inline]
 pub fn async_commit() {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
     // SAFETY: only marks this thread's copies.
@@ -421,7 +421,7 @@ pub fn async_commit() {
 }
 
 /// Waits until at most `PENDING` of this thread's newest groups are still in flight.
-#[inline(always)]
+#[device_inline]
 pub fn async_wait<const PENDING: u32>() {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
     // SAFETY: only waits for this thread's copies.
@@ -431,7 +431,7 @@ pub fn async_wait<const PENDING: u32>() {
 }
 
 /// Waits for all of this thread's asynchronous copies.
-#[inline(always)]
+#[device_inline]
 pub fn async_wait_all() {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
     // SAFETY: only waits for this thread's copies.

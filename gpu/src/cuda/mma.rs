@@ -59,7 +59,7 @@ macro_rules! product {
         ///
         /// All 32 lanes of the warp call it together, in the same straight line of code as the [`whole_warp`](super::sync::whole_warp) before it: the compiler does not know
         /// that the instruction is convergent. It works on registers only, so a violation gives meaningless numbers, or stalls.
-        #[inline(always)]
+        #[device_inline]
         #[track_caller]
         pub fn $name(_: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
@@ -145,7 +145,7 @@ macro_rules! load_matrix {
         ///
         /// # Safety
         /// All 32 lanes of the warp call it together, as they call the products; and the 16 bytes at every lane's address are shared memory of the block that was written before a barrier.
-        #[inline(always)]
+        #[device_inline]
         #[track_caller]
         pub unsafe fn $name(address: u32) -> [u32; 4] {
             #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_80")))]
@@ -197,7 +197,7 @@ load_matrix! {
 ///
 /// # Safety
 /// All 32 lanes of the warp call it together, as they call the products; and the 16 bytes at every lane's address are shared memory of the block that no other thread touches before a barrier.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn store_matrix_x4_transposed(address: u32, words: [u32; 4]) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
@@ -226,13 +226,13 @@ pub unsafe fn store_matrix_x4_transposed(address: u32, words: [u32; 4]) {
 }
 
 /// The two numbers of a word of bfloat16, the low one first.
-#[inline(always)]
+#[device_inline]
 pub fn unpack_bf16(word: u32) -> [f32; 2] {
     [f32::from_bits(word << 16), f32::from_bits(word & 0xFFFF_0000)]
 }
 
 /// Two floats rounded to half precision (ties to even), `low` in the low half. Beyond 65,504 they become infinite.
-#[inline(always)]
+#[device_inline]
 pub fn pack_f16(low: f32, high: f32) -> u32 {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
     {
@@ -260,7 +260,7 @@ pub fn pack_f16(low: f32, high: f32) -> u32 {
 }
 
 /// The two halves of a word of half precision, the low one first.
-#[inline(always)]
+#[device_inline]
 pub fn unpack_f16(word: u32) -> [f32; 2] {
     #[cfg(target_arch = "nvptx64")]
     {
@@ -279,7 +279,7 @@ pub fn unpack_f16(word: u32) -> [f32; 2] {
 }
 
 /// Two floats, each as a sum of two half-precision numbers: the words of the large and of the small parts. The error is below 2⁻²² of the value, or below 2⁻²⁵ if that is more.
-#[inline(always)]
+#[device_inline]
 pub fn split_f16(low: f32, high: f32) -> [u32; 2] {
     let large = pack_f16(low, high);
     let [large_low, large_high] = unpack_f16(large);
@@ -288,7 +288,7 @@ pub fn split_f16(low: f32, high: f32) -> [u32; 2] {
 
 /// As [`split_f16`], with the small parts multiplied by 2¹¹, so that they have the size of the large ones and do not underflow earlier: the error is at most 2⁻²³ of the
 /// value, or 2⁻³⁶ if that is more.
-#[inline(always)]
+#[device_inline]
 pub fn split_f16_apart(low: f32, high: f32) -> [u32; 2] {
     let large = pack_f16(low, high);
     let [large_low, large_high] = unpack_f16(large);
@@ -296,7 +296,7 @@ pub fn split_f16_apart(low: f32, high: f32) -> [u32; 2] {
 }
 
 /// Two floats rounded to bfloat16 (ties to even), `low` in the low half.
-#[inline(always)]
+#[device_inline]
 pub fn pack_bf16(low: f32, high: f32) -> u32 {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
     {
@@ -323,7 +323,7 @@ pub fn pack_bf16(low: f32, high: f32) -> u32 {
 }
 
 /// The bits of a float rounded to TF32: 10 bits of fraction, ties away from zero.
-#[inline(always)]
+#[device_inline]
 pub fn round_tf32(value: f32) -> u32 {
     let bits = value.to_bits();
     // Infinities and NaN stay what they are.
@@ -331,7 +331,7 @@ pub fn round_tf32(value: f32) -> u32 {
 }
 
 /// Four bytes as half-precision numbers 0 to 255, exactly: bytes 0 and 1, bytes 2 and 3.
-#[inline(always)]
+#[device_inline]
 pub fn bytes_to_f16(word: u32) -> [u32; 2] {
     // 0x6400 is 1024, whose last bit is worth 1: the byte is put there and 1024 taken away.
     let low = permute(word, 0x6464_6464, 0x4140);
@@ -341,12 +341,12 @@ pub fn bytes_to_f16(word: u32) -> [u32; 2] {
 
 /// Four bytes as half-precision numbers 0 to 255 times 2⁻²⁴ (subnormal, exact): bytes 0 and 1, bytes 2 and 3. Half the instructions of [`bytes_to_f16`], for products whose
 /// factor is corrected afterwards.
-#[inline(always)]
+#[device_inline]
 pub fn bytes_to_tiny_f16(word: u32) -> [u32; 2] {
     [permute(word, 0, 0x4140), permute(word, 0, 0x4342)]
 }
 
-#[inline(always)]
+#[device_inline]
 fn minus_1024(word: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {
@@ -365,7 +365,7 @@ fn minus_1024(word: u32) -> u32 {
 }
 
 /// Four bytes chosen from the eight of `a` (0 to 3) and `b` (4 to 7): the hexadecimal digits of `selector`, 0 to 7 each, lowest first (`prmt`).
-#[inline(always)]
+#[device_inline]
 pub fn permute(a: u32, b: u32, selector: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
     {

@@ -66,10 +66,10 @@ pub mod wgmma;
 
 #[doc(hidden)]
 pub use warpplay_gpu_macros::kernel_type;
-pub use warpplay_gpu_macros::{DeviceArgs, kernel, shared_array};
+pub use warpplay_gpu_macros::{DeviceArgs, device_inline, kernel, shared_array};
 
 /// Ends the kernel with a fault that the host sees as a failed launch. The context is then unusable.
-#[inline(always)]
+#[device_inline]
 pub fn trap() -> ! {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: `trap` only ends the grid.

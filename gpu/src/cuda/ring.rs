@@ -15,7 +15,7 @@ use super::memory::Vec4;
 use super::shared::Shared;
 
 /// The block's barrier under `simt`, with the same source location for all callers; does nothing on the device.
-#[inline(always)]
+#[device_inline]
 pub fn sync_simt() {
     #[cfg(not(target_arch = "nvptx64"))]
     crate::simt::hooks::sync_threads();
@@ -33,7 +33,7 @@ pub struct Ring {
 
 impl Ring {
     /// Makes a ring of `n_slots` slots of `stage_vectors` vectors each; `objects` holds two words per slot.
-    #[inline(always)]
+    #[device_inline]
     pub fn new(slots: Shared<Vec4>, objects: Shared<u64>, n_slots: u32, stage_vectors: u32) -> Self {
         // SAFETY: part of `objects`, whose length the caller vouches for with every use of an object below.
         let part = |first| unsafe { Shared::from_address(objects.base() + 8 * first, n_slots) };
@@ -41,7 +41,7 @@ impl Ring {
     }
 
     /// Initialises the objects; `groups` groups of threads release every stage. One thread of the block calls it, before a barrier.
-    #[inline(always)]
+    #[device_inline]
     pub fn open(self, groups: u32) {
         let mut slot = 0;
         while slot < self.n_slots {
@@ -69,13 +69,13 @@ impl Ring {
     }
 
     /// Slot and round of a stage, counted from 0 for the whole launch.
-    #[inline(always)]
+    #[device_inline]
     fn slot_and_round(self, stage: u32) -> (u32, u32) {
         (stage % self.n_slots, stage / self.n_slots)
     }
 
     /// Shared address of a stage's slot.
-    #[inline(always)]
+    #[device_inline]
     pub fn address_of(self, stage: u32) -> u32 {
         self.slots.base() + self.slot_and_round(stage).0 * self.stage_vectors * 16
     }
@@ -84,7 +84,7 @@ impl Ring {
     ///
     /// # Safety
     /// `from` holds the vectors, no more than a slot has, and nobody writes them.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn fill(self, stage: u32, from: *const Vec4, vectors: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
@@ -119,7 +119,7 @@ impl Ring {
 
     /// Waits until the slot of stage `stage` is free, and announces as many bytes as a slot has; returns its shared address and the barrier object that counts them, for copies of rectangles
     /// ([`MapAt::copy`](super::tensor_map::MapAt::copy)). One thread of the block calls it, or threads that take stages in turn, no more than the ring has slots.
-    #[inline(always)]
+    #[device_inline]
     pub fn expect(self, stage: u32) -> (u32, u32) {
         let to = self.address_of(stage);
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
@@ -138,7 +138,7 @@ impl Ring {
     }
 
     /// Waits until stage `stage` has arrived.
-    #[inline(always)]
+    #[device_inline]
     pub fn wait(self, stage: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         {
@@ -154,7 +154,7 @@ impl Ring {
     }
 
     /// Signals that this thread's group has finished with stage `stage`; one thread of the group calls it.
-    #[inline(always)]
+    #[device_inline]
     pub fn release(self, stage: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         {
@@ -169,13 +169,13 @@ impl Ring {
     }
 
     /// Called by the warp of the filling thread in place of [`wait`](Ring::wait), after [`fill`](Ring::fill).
-    #[inline(always)]
+    #[device_inline]
     pub fn pass(self) {
         self.pass_over(1);
     }
 
     /// The same for `stages` stages that follow each other.
-    #[inline(always)]
+    #[device_inline]
     pub fn pass_over(self, stages: u32) {
         #[cfg(not(target_arch = "nvptx64"))]
         for _ in 0..stages {
@@ -187,7 +187,7 @@ impl Ring {
 }
 
 #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
-#[inline(always)]
+#[device_inline]
 unsafe fn wait_parity(object: u32, parity: u32) {
     let mut done = 0u32;
     while done == 0 {

@@ -54,7 +54,7 @@ pub struct Shared<T> {
 }
 
 impl<T> Clone for Shared<T> {
-    #[inline(always)]
+    #[device_inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -66,7 +66,7 @@ impl<T> Copy for Shared<T> {}
 core::arch::global_asm!(".extern .shared .align 16 .b8 warpplay_dynamic_shared[];");
 
 /// The launch's dynamic shared memory from `offset_bytes` on, as `len` values. The offset must be aligned for `T`.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn dynamic<T: Copy>(offset_bytes: u32, len: u32) -> Shared<T> {
     #[cfg(target_arch = "nvptx64")]
@@ -93,7 +93,7 @@ impl<T: Copy> Shared<T> {
     ///
     /// # Safety
     /// The memory belongs to the block for the whole kernel and is aligned for `T`.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn from_address(address: u32, len: u32) -> Self {
         Self { address, len, element: PhantomData }
     }
@@ -107,20 +107,20 @@ impl<T: Copy> Shared<T> {
     }
 
     /// Address of the first value in the shared window, also for an empty array.
-    #[inline(always)]
+    #[device_inline]
     pub fn base(self) -> u32 {
         self.address
     }
 
     /// Number of values.
-    #[inline(always)]
+    #[device_inline]
     #[allow(clippy::len_without_is_empty, reason = "an array's length is part of its type, not a state")]
     pub fn len(self) -> u32 {
         self.len
     }
 
     /// Address of a value in the shared window, for `asm!`. Traps out of bounds.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn address_of(self, index: u32) -> u32 {
         if index >= self.len {
@@ -133,13 +133,13 @@ impl<T: Copy> Shared<T> {
     ///
     /// # Safety
     /// `index` is below the length.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn address_of_unchecked(self, index: u32) -> u32 {
         self.address + index * size_of::<T>() as u32
     }
 
     /// Reads one value.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn get(self, index: u32) -> T {
         let address = self.address_of(index);
@@ -151,7 +151,7 @@ impl<T: Copy> Shared<T> {
     ///
     /// # Safety
     /// `index` is below the length.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn get_unchecked(self, index: u32) -> T {
         // SAFETY: the caller keeps this function's contract.
@@ -159,7 +159,7 @@ impl<T: Copy> Shared<T> {
     }
 
     /// Writes one value.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn set(self, index: u32, value: T) {
         let address = self.address_of(index);
@@ -171,7 +171,7 @@ impl<T: Copy> Shared<T> {
     ///
     /// # Safety
     /// `index` is below the length.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn set_unchecked(self, index: u32, value: T) {
         // SAFETY: the caller keeps this function's contract.
@@ -182,7 +182,7 @@ impl<T: Copy> Shared<T> {
     ///
     /// # Safety
     /// `index` is below the length, and the cluster has that rank. (`simt` looks at both.)
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn set_in_cluster_unchecked(self, rank: u32, index: u32, value: T) {
         let address = self.address + index * size_of::<T>() as u32;
@@ -208,7 +208,7 @@ impl<T: Copy> Shared<T> {
     ///
     /// # Safety
     /// `index` is below the length, the cluster has that rank, and the block is there until the cluster's next barrier. (`simt` looks at the first two.)
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn get_in_cluster_unchecked(self, rank: u32, index: u32) -> T {
         const { assert!(size_of::<T>() == 16) };
@@ -235,7 +235,7 @@ impl<T: Copy> Shared<T> {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn load(address: u32) -> T {
         #[cfg(target_arch = "nvptx64")]
@@ -255,7 +255,7 @@ impl<T: Copy> Shared<T> {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn store(address: u32, value: T) {
         #[cfg(target_arch = "nvptx64")]
@@ -277,7 +277,7 @@ impl Shared<f32> {
     ///
     /// # Safety
     /// `index` is a multiple of 4, `index + 4` at most the length; the array is aligned to 16 bytes.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn get_quad_unchecked(self, index: u32) -> [f32; 4] {
         // SAFETY: the array's own memory, whose quads are aligned; quad `index / 4` lies inside.
@@ -289,7 +289,7 @@ impl Shared<f32> {
     ///
     /// # Safety
     /// As [`get_quad_unchecked`](Shared::get_quad_unchecked).
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn set_quad_unchecked(self, index: u32, quad: [f32; 4]) {
         let words = Vec4(quad.map(f32::to_bits));
@@ -304,7 +304,7 @@ mod device {
     use core::mem::transmute_copy;
 
     #[cfg(target_feature = "sm_90")]
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn store_in_cluster<T: Copy>(rank: u32, address: u32, value: T) {
         // SAFETY (whole body): the caller gives a valid address of the block and a rank of the cluster.
         unsafe {
@@ -330,7 +330,7 @@ mod device {
     }
 
     #[cfg(target_feature = "sm_90")]
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn load_in_cluster<T: Copy>(rank: u32, address: u32) -> T {
         // SAFETY (whole body): the caller gives a valid address of the block, a rank of the cluster, and a type of 16 bytes.
         unsafe {
@@ -343,7 +343,7 @@ mod device {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn load<T: Copy>(address: u32) -> T {
         // SAFETY (whole body): the caller gives a valid address; each arm reads size_of::<T>() bytes.
         unsafe {
@@ -395,7 +395,7 @@ mod device {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn store<T: Copy>(address: u32, value: T) {
         // SAFETY (whole body): the caller gives a valid address; each arm writes size_of::<T>() bytes.
         unsafe {

@@ -67,7 +67,7 @@ mod nvvm {
 /// Waits until every thread of the block is here, and orders their memory accesses.
 ///
 /// Every thread of the block must call it, the same number of times.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn sync_threads() {
     #[cfg(target_arch = "nvptx64")]
@@ -83,7 +83,7 @@ pub fn sync_threads() {
 ///
 /// Whole warps must call it, always the same ones between two barriers of the block. Under `simt` every thread of the block must take part: those that do not wait on the
 /// device call [`sync_simt`](super::ring::sync_simt) instead.
-#[inline(always)]
+#[device_inline]
 pub fn sync_some(barrier: u32, threads: u32) {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: as `sync_threads`, for those threads.
@@ -98,7 +98,7 @@ pub fn sync_some(barrier: u32, threads: u32) {
 }
 
 /// Waits until every lane of `mask` is here, and orders their memory accesses.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn sync_warp(mask: u32) {
     #[cfg(target_arch = "nvptx64")]
@@ -121,14 +121,14 @@ impl WholeWarp {
     ///
     /// # Safety
     /// All 32 lanes of the warp are here together, and run what the token is lent to together.
-    #[inline(always)]
+    #[device_inline]
     pub const unsafe fn assume() -> Self {
         Self(core::marker::PhantomData)
     }
 }
 
 /// Waits until all 32 lanes of the warp are here ([`sync_warp`]), for their next collective operation.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn whole_warp() -> WholeWarp {
     sync_warp(super::warp::ALL);
@@ -137,14 +137,14 @@ pub fn whole_warp() -> WholeWarp {
 
 /// A mark that all lanes of the warp pass equally often, such as the start of a loop iteration. It has no effect on the device or on a kernel's results; if [bank conflicts
 /// are counted](crate::simt::banks), accesses before and after it are different requests.
-#[inline(always)]
+#[device_inline]
 pub fn warp_step() {
     #[cfg(not(target_arch = "nvptx64"))]
     hooks::warp_step();
 }
 
 /// Waits until every thread of the cluster is here, and orders their memory accesses. Architectures before `sm_90` trap.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn sync_cluster() {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
@@ -162,7 +162,7 @@ pub fn sync_cluster() {
 /// Lets the next launch start where its shape overlaps ([`LaunchShape::overlapping`](crate::launch::LaunchShape::overlapping)), and waits until the launches before this one have ended and what they wrote can be seen.
 ///
 /// A kernel whose shape overlaps calls it with all threads before it reads or writes memory that other launches use. Before `sm_90`, and under `simt`, launches do not overlap.
-#[inline(always)]
+#[device_inline]
 pub fn follow() {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
     // SAFETY: both only order launches; memory is not accessed across them.
@@ -172,7 +172,7 @@ pub fn follow() {
 }
 
 /// Makes this thread's earlier writes to global memory visible to the grid before its later ones.
-#[inline(always)]
+#[device_inline]
 pub fn fence_grid() {
     #[cfg(target_arch = "nvptx64")]
     // SAFETY: a fence touches no memory.
@@ -188,7 +188,7 @@ pub fn fence_grid() {
 ///
 /// # Safety
 /// The launch is cooperative, `arrivals` is valid for the grid, and every thread of the grid calls this the same number of times.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn sync_grid(arrivals: *mut u32) {
     #[cfg(target_arch = "nvptx64")]

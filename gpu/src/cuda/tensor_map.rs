@@ -104,13 +104,13 @@ impl MapAt {
     ///
     /// # Safety
     /// There is a [`TensorMap`] in global memory, which the driver (under `simt`, [`TensorMap::plain`] or [`TensorMap::plain_images`]) made of a matrix or images that are there while the kernel runs, and nobody writes either.
-    #[inline(always)]
+    #[device_inline]
     pub const unsafe fn new(at: *const TensorMap) -> Self {
         Self(at)
     }
 
     /// Lets the hardware read the map before its first use.
-    #[inline(always)]
+    #[device_inline]
     pub fn prefetch(self) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
         // SAFETY: a map, as `new` asks; nothing is written.
@@ -123,7 +123,7 @@ impl MapAt {
     ///
     /// # Safety
     /// The map is of matrices; `to` has room for the map's rectangle, which no other thread uses until the object has counted it; `object` expects its bytes.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn copy(self, to: u32, [column, row, layer]: [u32; 3], object: u32) {
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
@@ -153,7 +153,7 @@ impl MapAt {
     ///
     /// # Safety
     /// The map is of images padded by `padding` pixels on each side; the pixel is inside its image and `tap` at most `2 padding`; `to` has room for the map's pixels, which no other thread uses until the object has counted it; `object` expects its bytes.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn copy_pixels(
         self,

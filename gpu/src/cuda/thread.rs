@@ -60,7 +60,7 @@ pub struct OwnIndex(u32, PhantomData<*mut ()>);
 
 impl OwnIndex {
     /// The index as a number.
-    #[inline(always)]
+    #[device_inline]
     pub fn get(&self) -> u32 {
         self.0
     }
@@ -69,7 +69,7 @@ impl OwnIndex {
 macro_rules! index {
     ($($(#[$doc:meta])* $name:ident, $intrinsic:ident, $hook:ident[$axis:literal];)*) => {$(
         $(#[$doc])*
-        #[inline(always)]
+        #[device_inline]
         pub fn $name() -> u32 {
             #[cfg(target_arch = "nvptx64")]
             // SAFETY: reads a special register.
@@ -112,7 +112,7 @@ index! {
 }
 
 /// Rank of the block in its cluster, from 0; 0 without clusters.
-#[inline(always)]
+#[device_inline]
 pub fn block_rank_in_cluster() -> u32 {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90"))]
     {
@@ -134,33 +134,33 @@ pub fn block_rank_in_cluster() -> u32 {
 }
 
 /// Index of the thread in a one-dimensional grid.
-#[inline(always)]
+#[device_inline]
 pub fn index_1d() -> u64 {
     block_idx_x() as u64 * block_dim_x() as u64 + thread_idx_x() as u64
 }
 
 /// Index of the thread in a one-dimensional grid if it is below `n`: the one guard of every linear kernel.
-#[inline(always)]
+#[device_inline]
 pub fn index_1d_below(n: u32) -> Option<u32> {
     let index = index_1d();
     (index < n as u64).then_some(index as u32)
 }
 
 /// The same for a safe kernel, which uses it to write: threads with a y or z index above 0 get none, so that no two threads have the same index.
-#[inline(always)]
+#[device_inline]
 pub fn own_index_below(n: u32) -> Option<OwnIndex> {
     let is_on_first_line = (block_idx_y() | block_idx_z() | thread_idx_y() | thread_idx_z()) == 0;
     index_1d_below(n).filter(|_| is_on_first_line).map(|index| OwnIndex(index, PhantomData))
 }
 
 /// Position of the thread in its warp, for blocks that extend along x.
-#[inline(always)]
+#[device_inline]
 pub fn lane() -> u32 {
     thread_idx_x() % WARP
 }
 
 /// Index of the thread's warp in its block, for blocks that extend along x.
-#[inline(always)]
+#[device_inline]
 pub fn warp_index() -> u32 {
     thread_idx_x() / WARP
 }
@@ -179,7 +179,7 @@ pub fn warp_index() -> u32 {
 /// assert!(strided(3u32, 10, 4).eq([3, 7]));
 /// assert!(strided(10u32, 10, 4).eq([]));
 /// ```
-#[inline(always)]
+#[device_inline]
 pub fn strided<T>(first: T, end: T, step: T) -> Strided<T> {
     Strided { next: first, end, step }
 }
@@ -195,7 +195,7 @@ pub struct Strided<T> {
 impl<T: Copy + PartialOrd + core::ops::AddAssign> Iterator for Strided<T> {
     type Item = T;
 
-    #[inline(always)]
+    #[device_inline]
     fn next(&mut self) -> Option<T> {
         if self.next < self.end {
             let item = self.next;

@@ -1,7 +1,7 @@
 //! The device's clock.
 
 /// Nanoseconds of the device's global timer. Its resolution is coarse (about a microsecond on current hardware).
-#[inline(always)]
+#[device_inline]
 pub fn globaltimer() -> u64 {
     #[cfg(target_arch = "nvptx64")]
     {

@@ -64,7 +64,7 @@ pub struct Slice<T> {
 }
 
 impl<T> Clone for Slice<T> {
-    #[inline(always)]
+    #[device_inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -74,7 +74,7 @@ impl<T> Copy for Slice<T> {}
 
 impl<T: Copy> Slice<T> {
     /// The value at `index`.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn get(self, index: usize) -> T {
         if index >= self.len {
@@ -93,7 +93,7 @@ pub struct Disjoint<T> {
 
 impl<T: Copy> Disjoint<T> {
     /// The thread's value.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn get(&self, own: &OwnIndex) -> T {
         // SAFETY: within the bounds, as `checked` ensures, and no other thread has this index.
@@ -101,7 +101,7 @@ impl<T: Copy> Disjoint<T> {
     }
 
     /// Replaces the thread's value.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn set(&mut self, own: &OwnIndex, value: T) {
         // SAFETY: within the bounds, as `checked` ensures, and no other thread has this index.
@@ -109,7 +109,7 @@ impl<T: Copy> Disjoint<T> {
     }
 
     /// The thread's value, or `other` if the index is beyond the end: for arrays that a launch may leave empty.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn get_or(&self, own: &OwnIndex, other: T) -> T {
         let index = own.get() as usize;
@@ -118,7 +118,7 @@ impl<T: Copy> Disjoint<T> {
     }
 
     /// Replaces the thread's value unless the index is beyond the end.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn set_if_there(&mut self, own: &OwnIndex, value: T) {
         let index = own.get() as usize;
@@ -132,7 +132,7 @@ impl<T: Copy> Disjoint<T> {
     ///
     /// # Safety
     /// No other thread writes it in this launch.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn get_at(&self, index: usize) -> T {
         // SAFETY: within the bounds, as `checked` ensures; the caller promises the rest.
@@ -143,7 +143,7 @@ impl<T: Copy> Disjoint<T> {
     ///
     /// # Safety
     /// No other thread uses it in this launch.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn set_at(&mut self, index: usize, value: T) {
         // SAFETY: within the bounds, as `checked` ensures; the caller promises the rest.
@@ -151,7 +151,7 @@ impl<T: Copy> Disjoint<T> {
     }
 
     /// Returns the index if it is below the length; otherwise ends the kernel.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn checked(&self, index: usize) -> usize {
         if index >= self.len {
@@ -169,7 +169,7 @@ pub struct Atomic<T> {
 
 impl Atomic<u32> {
     /// Adds (wrapping) and returns the old value.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn add(&self, index: usize, value: u32) -> u32 {
         // SAFETY: within the bounds, as `at` ensures; whoever made the view vouches that all accesses are atomic.
@@ -177,7 +177,7 @@ impl Atomic<u32> {
     }
 
     /// Stores the larger and returns the old value.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn max(&self, index: usize, value: u32) -> u32 {
         // SAFETY: as for `add`.
@@ -187,7 +187,7 @@ impl Atomic<u32> {
 
 impl Atomic<u64> {
     /// Adds (wrapping) and returns the old value.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn add(&self, index: usize, value: u64) -> u64 {
         // SAFETY: as for words.
@@ -197,7 +197,7 @@ impl Atomic<u64> {
 
 impl Atomic<f32> {
     /// Adds and returns the old value. The order of the additions is not fixed, and neither are the last bits of the sum.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn add(&self, index: usize, value: f32) -> f32 {
         // SAFETY: as for words.
@@ -207,7 +207,7 @@ impl Atomic<f32> {
 
 impl<T> Atomic<T> {
     /// Returns the address of a value within the bounds; otherwise ends the kernel.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn at(&self, index: usize) -> *mut T {
         if index >= self.len {
@@ -222,17 +222,17 @@ macro_rules! view {
         impl<T: 'static> View for $name<T> {
             type Pointer = *$pointer T;
 
-            #[inline(always)]
+            #[device_inline]
             unsafe fn new(values: *$pointer T, len: usize) -> Self {
                 Self { values, len }
             }
 
-            #[inline(always)]
+            #[device_inline]
             fn pointer(&self) -> *$pointer T {
                 self.values
             }
 
-            #[inline(always)]
+            #[device_inline]
             fn len(&self) -> usize {
                 self.len
             }

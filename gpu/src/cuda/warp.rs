@@ -85,9 +85,9 @@ macro_rules! word {
     ($($type:ty, $wide:literal, $to:expr, $from:expr;)*) => {$(
         impl Word for $type {
             const WIDE: bool = $wide;
-            #[inline(always)]
+            #[device_inline]
             fn to_bits(self) -> u64 { let to: fn($type) -> u64 = $to; to(self) }
-            #[inline(always)]
+            #[device_inline]
             fn from_bits(bits: u64) -> Self { let from: fn(u64) -> $type = $from; from(bits) }
         }
     )*};
@@ -103,7 +103,7 @@ word! {
 }
 
 #[cfg(target_arch = "nvptx64")]
-#[inline(always)]
+#[device_inline]
 fn by_halves<T: Word>(value: T, move_half: impl Fn(i32) -> i32) -> T {
     let bits = value.to_bits();
     let low = move_half(bits as i32) as u32 as u64;
@@ -126,7 +126,7 @@ fn from_lane<T: Word>(mask: u32, value: T, source: impl Fn(u32) -> u32) -> T {
 }
 
 /// The value of lane `source`.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn shuffle<T: Word>(mask: u32, value: T, source: u32) -> T {
     #[cfg(target_arch = "nvptx64")]
@@ -137,7 +137,7 @@ pub fn shuffle<T: Word>(mask: u32, value: T, source: u32) -> T {
 }
 
 /// The value of the lane whose index differs in the bits of `lane_mask`.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn shuffle_xor<T: Word>(mask: u32, value: T, lane_mask: u32) -> T {
     #[cfg(target_arch = "nvptx64")]
@@ -148,7 +148,7 @@ pub fn shuffle_xor<T: Word>(mask: u32, value: T, lane_mask: u32) -> T {
 }
 
 /// The value of the lane with the index higher by `delta`; a lane without such a neighbour keeps its own.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn shuffle_down<T: Word>(mask: u32, value: T, delta: u32) -> T {
     #[cfg(target_arch = "nvptx64")]
@@ -159,7 +159,7 @@ pub fn shuffle_down<T: Word>(mask: u32, value: T, delta: u32) -> T {
 }
 
 /// The value of the lane with the index lower by `delta`; a lane without such a neighbour keeps its own.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn shuffle_up<T: Word>(mask: u32, value: T, delta: u32) -> T {
     #[cfg(target_arch = "nvptx64")]
@@ -170,7 +170,7 @@ pub fn shuffle_up<T: Word>(mask: u32, value: T, delta: u32) -> T {
 }
 
 /// One bit per lane, set where `predicate` holds.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn ballot(mask: u32, predicate: bool) -> u32 {
     #[cfg(target_arch = "nvptx64")]
@@ -184,21 +184,21 @@ pub fn ballot(mask: u32, predicate: bool) -> u32 {
 }
 
 /// Whether `predicate` holds on some lane.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn any(mask: u32, predicate: bool) -> bool {
     ballot(mask, predicate) != 0
 }
 
 /// Whether `predicate` holds on every lane of `mask` that exists.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn all(mask: u32, predicate: bool) -> bool {
     ballot(mask, !predicate) == 0
 }
 
 /// One bit per lane, set for the lanes that hold the same value as this one.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn match_any(mask: u32, value: u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
@@ -216,7 +216,7 @@ pub fn match_any(mask: u32, value: u32) -> u32 {
 /// Combines the values of a whole warp (all 32 lanes call it) by `combine`, which must be associative and commutative; every lane gets the result.
 ///
 /// The order is fixed: distances 16, 8, 4, 2, 1, so that a float sum has the same bits every time.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn reduce<T: Word>(value: T, combine: impl Fn(T, T) -> T) -> T {
     let mut value = value;
@@ -229,28 +229,28 @@ pub fn reduce<T: Word>(value: T, combine: impl Fn(T, T) -> T) -> T {
 }
 
 /// Sum of a whole warp's values, on every lane.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn reduce_sum<T: Word + core::ops::Add<Output = T>>(value: T) -> T {
     reduce(value, |a, b| a + b)
 }
 
 /// Largest of a whole warp's values, on every lane.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn reduce_max<T: Word + PartialOrd>(value: T) -> T {
     reduce(value, |a, b| if b > a { b } else { a })
 }
 
 /// Smallest of a whole warp's values, on every lane.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn reduce_min<T: Word + PartialOrd>(value: T) -> T {
     reduce(value, |a, b| if b < a { b } else { a })
 }
 
 /// Largest of a whole warp's words, on every lane; one instruction from `sm_80` on.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn reduce_max_u32(value: u32) -> u32 {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
@@ -261,7 +261,7 @@ pub fn reduce_max_u32(value: u32) -> u32 {
 }
 
 /// Smallest of a whole warp's words, on every lane; one instruction from `sm_80` on.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn reduce_min_u32(value: u32) -> u32 {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
@@ -272,14 +272,14 @@ pub fn reduce_min_u32(value: u32) -> u32 {
 }
 
 /// A word that orders like the float: all bits of negative floats are inverted, of others only the sign. NaN is not allowed.
-#[inline(always)]
+#[device_inline]
 const fn ordered(value: f32) -> u32 {
     let bits = value.to_bits();
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
 }
 
 /// The largest value of a whole warp and the smallest index that has it, on every lane. No value is NaN.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn reduce_argmax(value: f32, index: u32) -> (f32, u32) {
     let mine = ordered(value);
@@ -290,7 +290,7 @@ pub fn reduce_argmax(value: f32, index: u32) -> (f32, u32) {
 }
 
 /// Sum of the values of this lane and the lanes before it (all 32 lanes call it).
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn inclusive_sum<T: Word + core::ops::Add<Output = T>>(value: T) -> T {
     let mut value = value;

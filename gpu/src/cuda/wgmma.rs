@@ -40,13 +40,13 @@ impl WholeGroup {
     /// # Safety
     /// All threads of the warpgroup (128 threads, the first a multiple of 128) run what it is lent to together: every condition there is the same for all of them. Every product that is
     /// started with it is ended by [`finish`], [`complete_n256`] or its like before its result is used, moved or dropped, and before its operands, registers and tiles, are written again.
-    #[inline(always)]
+    #[device_inline]
     pub const unsafe fn assume() -> Self {
         Self(core::marker::PhantomData)
     }
 
     /// The token of a warp of the group.
-    #[inline(always)]
+    #[device_inline]
     pub const fn warp(&self) -> super::sync::WholeWarp {
         // SAFETY: the warp's lanes are threads of the group, which are here together.
         unsafe { super::sync::WholeWarp::assume() }
@@ -59,7 +59,7 @@ impl Tiles<false> {
     /// # Safety
     /// These tiles, and those at each [`offset`](Tiles::offset) that is multiplied, are shared memory of the block. They are written, [`publish`]ed, and followed by a barrier
     /// before they are multiplied.
-    #[inline(always)]
+    #[device_inline]
     pub const unsafe fn new(address: u32, row_step: u32, column_step: u32) -> Self {
         Self { low: Self::bits(address) | Self::bits(row_step) << 16, high: Self::bits(column_step) }
     }
@@ -73,7 +73,7 @@ impl<const BY_DEPTH: bool> Tiles<BY_DEPTH> {
     ///
     /// # Safety
     /// As [`new`](Tiles::new); copies need no publishing.
-    #[inline(always)]
+    #[device_inline]
     pub const unsafe fn copied(address: u32, rectangle_bytes: u32) -> Self {
         // The mode of the exchange is in the two highest bits.
         Self { low: Self::bits(address) | Self::bits(rectangle_bytes) << 16, high: Self::bits(8 * 128) | 1 << 30 }
@@ -109,7 +109,7 @@ impl<const BY_DEPTH: bool> Tiles<BY_DEPTH> {
     }
 
     /// The tiles `bytes` further on; `bytes` is a multiple of 16, and the address stays below 2^18.
-    #[inline(always)]
+    #[device_inline]
     pub const fn offset(self, bytes: u32) -> Self {
         Self { low: self.low + (bytes >> 4), ..self }
     }
@@ -122,7 +122,7 @@ impl<const BY_DEPTH: bool> Tiles<BY_DEPTH> {
 }
 
 /// Makes this thread's writes to shared memory visible to later products, once a barrier has passed.
-#[inline(always)]
+#[device_inline]
 pub fn publish() {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     // SAFETY: a fence touches no memory.
@@ -134,7 +134,7 @@ pub fn publish() {
 /// Starts `d + a b` in half precision. The result must go through [`finish`] before it is read.
 ///
 /// All threads of the warpgroup call it together, in a straight line of code.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn f16_n32(_: &WholeGroup, d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
@@ -193,7 +193,7 @@ pub fn f16_n32(_: &WholeGroup, d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16]
 /// Closes a group of products, and waits until at most `PENDING` of the newest groups still run: the registers of the others' operands may be written again.
 ///
 /// `words` are the source of the next operands; they are returned unchanged, so that nothing is computed from them before the wait.
-#[inline(always)]
+#[device_inline]
 pub fn keep_pending<const PENDING: u32>(_: &WholeGroup, words: [u64; 2]) -> [u64; 2] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     {
@@ -210,7 +210,7 @@ pub fn keep_pending<const PENDING: u32>(_: &WholeGroup, words: [u64; 2]) -> [u64
 }
 
 /// Waits for all products of this warpgroup; `d` are the results of some of them, which may be read from now on. Results that are not passed here must not be read.
-#[inline(always)]
+#[device_inline]
 pub fn finish<const N: usize>(_: &WholeGroup, d: [[f32; 16]; N]) -> [[f32; 16]; N] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     {
@@ -268,7 +268,7 @@ macro_rules! products_from_shared {
         $(#[$doc])*
         ///
         /// There are one to four products. The first replaces `d` where `add` is 0. The results must go through [`complete_n256`] or its like before they are read.
-        #[inline(always)]
+        #[device_inline]
         #[track_caller]
         pub fn $name<const N: usize $(, const $a_by: bool, const $b_by: bool)?>(
             _: &WholeGroup,
@@ -415,7 +415,7 @@ products_from_shared! {
 }
 
 /// Waits until at most `PENDING` of the newest groups of products still run; the tiles of the others may be written again.
-#[inline(always)]
+#[device_inline]
 pub fn wait<const PENDING: u32>(_: &WholeGroup) {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     // SAFETY: the token vouches for the warpgroup.
@@ -429,7 +429,7 @@ pub fn wait<const PENDING: u32>(_: &WholeGroup) {
 /// # Safety
 /// The registers of a thread are fixed at the launch (`max_threads`), and the warpgroup synchronises between two changes. Afterwards the threads of the block together have no more
 /// registers than at the launch; else the call waits for ever.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn more_registers<const COUNT: u32>(_: &WholeGroup) {
     const { assert!(is_register_count(COUNT)) };
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
@@ -443,7 +443,7 @@ pub unsafe fn more_registers<const COUNT: u32>(_: &WholeGroup) {
 ///
 /// # Safety
 /// As [`more_registers`].
-#[inline(always)]
+#[device_inline]
 pub unsafe fn fewer_registers<const COUNT: u32>(_: &WholeGroup) {
     const { assert!(is_register_count(COUNT)) };
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
@@ -469,7 +469,7 @@ macro_rules! wait_for {
 macro_rules! completes {
     ($($name:ident, $registers:literal;)*) => {$(
         /// Waits until at most `PENDING` of the newest groups of products of this warpgroup still run; `d`, the results of the others, may be read from now on.
-        #[inline(always)]
+        #[device_inline]
         pub fn $name<const PENDING: u32>(_: &WholeGroup, d: &mut [f32; $registers]) {
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
             // SAFETY: the token vouches for the warpgroup.

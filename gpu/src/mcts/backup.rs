@@ -16,7 +16,7 @@ pub const fn shape(n_trees: u32, threads: u32) -> LaunchShape {
 }
 
 /// A node after `n` more playouts with these results.
-#[inline(always)]
+#[device_inline]
 fn with_playouts(stats: NodeStats, n: u64, counts: PlayoutCounts) -> NodeStats {
     let [first, second] = counts.wins;
     NodeStats {
@@ -32,7 +32,7 @@ fn with_playouts(stats: NodeStats, n: u64, counts: PlayoutCounts) -> NodeStats {
 ///
 /// # Safety
 /// The node exists and no other thread accesses it meanwhile.
-#[inline(always)]
+#[device_inline]
 unsafe fn add<G: Game>(trees: &Trees<G>, tree: u32, node: u32, n: u64, counts: PlayoutCounts) {
     // SAFETY: the node is there, and this thread's.
     unsafe { trees.set_node(tree, node, with_playouts(trees.node(tree, node), n, counts)) };
@@ -42,7 +42,7 @@ unsafe fn add<G: Game>(trees: &Trees<G>, tree: u32, node: u32, n: u64, counts: P
 ///
 /// # Safety
 /// Called by every thread of a block that works on this tree alone, after playouts of all children.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn children<G: Game>(
     trees: &Trees<G>,
     tree: u32,
@@ -86,7 +86,7 @@ pub unsafe fn children<G: Game>(
 ///
 /// # Safety
 /// Called by every thread of a block that works on this tree alone.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn path<G: Game>(trees: &Trees<G>, tree: u32, head: TreeHead, counts: PlayoutCounts) {
     let nodes = if head.target == target::CHILDREN { head.n_expanded as u64 } else { 1 };
     let n = trees.n_playouts as u64 * nodes;
@@ -105,7 +105,7 @@ pub unsafe fn path<G: Game>(trees: &Trees<G>, tree: u32, head: TreeHead, counts:
 ///
 /// # Safety
 /// Called by every thread of a block that works on this tree alone, after playouts of one child.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn one_child<G: Game>(trees: &Trees<G>, tree: u32, head: TreeHead) {
     // SAFETY: entry 0 was written by the playouts of this step; the child is not on the path, so its one thread has it alone.
     unsafe {
@@ -122,7 +122,7 @@ pub unsafe fn one_child<G: Game>(trees: &Trees<G>, tree: u32, head: TreeHead) {
 ///
 /// # Safety
 /// Launched with [`shape`], one block a tree, after the playouts.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn backup_ocp<G: Game>(trees: Trees<G>) {
     let tree = thread::block_idx_x();
     // SAFETY: tree < n_trees by the launch shape; the block has the tree alone.
@@ -133,7 +133,7 @@ pub unsafe fn backup_ocp<G: Game>(trees: Trees<G>) {
 ///
 /// # Safety
 /// Launched with [`shape`], one block a tree, of a whole number of warps, after the playouts; `sums` holds `n_trees` values.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn backup_1_acp<G: Game>(trees: Trees<G>, sums: *mut PlayoutCounts, blocks: Blocks, scratch: Shared<u64>) {
     let tree = thread::block_idx_x();
     // SAFETY: tree < n_trees by the launch shape; the block has the tree alone.
@@ -149,7 +149,7 @@ pub unsafe fn backup_1_acp<G: Game>(trees: Trees<G>, sums: *mut PlayoutCounts, b
 ///
 /// # Safety
 /// Launched with [`shape`], one block a tree, after [`backup_1_acp`]; `sums` is what that wrote.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn backup_2_acp<G: Game>(trees: Trees<G>, sums: *const PlayoutCounts) {
     let tree = thread::block_idx_x();
     // SAFETY: tree < n_trees by the launch shape; the block has the tree alone.

@@ -57,7 +57,7 @@ pub enum Children {
 /// # Safety
 /// Called by every thread of a block that works on this tree alone and has at least `B` threads; `selected` with `stats` at `depth` is a leaf of it;
 /// `head` is the tree's head.
-#[inline(always)]
+#[device_inline]
 #[allow(clippy::too_many_arguments, reason = "one stage's whole input")]
 pub unsafe fn grow<G: Game>(
     trees: &Trees<G>,
@@ -117,7 +117,7 @@ pub unsafe fn grow<G: Game>(
 ///
 /// # Safety
 /// As [`grow`]; children begin at the head's size, and those with a rank lie below the capacity.
-#[inline(always)]
+#[device_inline]
 unsafe fn note_action<G: Game>(
     trees: &Trees<G>,
     tree: u32,
@@ -152,7 +152,7 @@ unsafe fn note_action<G: Game>(
 }
 
 /// The position after `action` in `parent`, and whether the game ends there.
-#[inline(always)]
+#[device_inline]
 pub fn position_after<G: Game>(parent: &G, action: u32) -> (G, Outcome) {
     let mut position = *parent;
     position.apply(action);
@@ -163,7 +163,7 @@ pub fn position_after<G: Game>(parent: &G, action: u32) -> (G, Outcome) {
 ///
 /// # Safety
 /// `tree < n_trees`, `child < capacity`, and nobody else accesses the child meanwhile.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn write_child<G: Game>(
     trees: &Trees<G>,
     tree: u32,
@@ -183,7 +183,7 @@ pub unsafe fn write_child<G: Game>(
 ///
 /// # Safety
 /// As [`write_child`]; the step expanded the action, and `head` is the tree's.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn make_child<G: Game>(trees: &Trees<G>, tree: u32, head: TreeHead, rank: u32, parent: &G, action: u32) {
     let (position, outcome) = position_after(parent, action);
     // SAFETY: the step's children end at the tree's size.
@@ -194,7 +194,7 @@ pub unsafe fn make_child<G: Game>(trees: &Trees<G>, tree: u32, head: TreeHead, r
 ///
 /// # Safety
 /// Launched with [`shape_1`]: one block a tree, of a whole number of warps and at least `B` threads. The arrays of `trees` are as [`Trees`] says.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn expand_1<G: Game>(trees: Trees<G>, blocks: Blocks, children: Children, scratch: Shared<u32>) {
     let tree = thread::block_idx_x();
     // SAFETY: tree < n_trees by the launch shape; the block has the tree alone.
@@ -213,7 +213,7 @@ pub unsafe fn expand_1<G: Game>(trees: Trees<G>, blocks: Blocks, children: Child
 ///
 /// # Safety
 /// Launched with [`shape_2_prodigal`], `(n_trees, B)` blocks, after [`expand_1`] with [`Blocks::Prodigal`].
-#[inline(always)]
+#[device_inline]
 pub unsafe fn expand_2_prodigal<G: Game>(trees: Trees<G>) {
     let (tree, action) = (thread::block_idx_x(), thread::block_idx_y());
     if thread::thread_idx_x() != 0 {
@@ -236,7 +236,7 @@ pub unsafe fn expand_2_prodigal<G: Game>(trees: Trees<G>) {
 /// # Safety
 /// Launched with [`shape_2_thrifty`], as many blocks as `children` has entries, each naming a tree, and a rank below the number of children that [`expand_1`] with
 /// [`Blocks::Thrifty`] just made there.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn expand_2_thrifty<G: Game>(trees: Trees<G>, children: *const [u16; 2]) {
     if thread::thread_idx_x() != 0 {
         return;
@@ -259,7 +259,7 @@ pub unsafe fn expand_2_thrifty<G: Game>(trees: Trees<G>, children: *const [u16; 
 ///
 /// # Safety
 /// Launched with [`shape_memorize`], at least `B` threads in all, after the first step; `root_actions` holds `B` values.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn memorize_root_actions<G: Game>(trees: Trees<G>, root_actions: *mut u16) {
     let Some(action) = thread::index_1d_below(G::MAX_ACTIONS) else { return };
     // SAFETY: the root's children exist after the first step; each entry is written by one thread.

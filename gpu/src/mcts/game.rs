@@ -74,7 +74,7 @@ pub enum Player {
 
 impl Player {
     /// The opponent.
-    #[inline(always)]
+    #[device_inline]
     pub const fn other(self) -> Self {
         match self {
             Player::First => Player::Second,
@@ -83,13 +83,13 @@ impl Player {
     }
 
     /// 0 or 1.
-    #[inline(always)]
+    #[device_inline]
     pub const fn index(self) -> usize {
         self as usize
     }
 
     /// The player of an index: even is the first, odd the second.
-    #[inline(always)]
+    #[device_inline]
     pub const fn from_index(index: u32) -> Self {
         if index & 1 == 0 { Player::First } else { Player::Second }
     }
@@ -108,7 +108,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Two bits: 0 goes on, 1 draw, 2 and 3 the winner.
-    #[inline(always)]
+    #[device_inline]
     pub const fn code(self) -> u32 {
         match self {
             Outcome::Ongoing => 0,
@@ -119,7 +119,7 @@ impl Outcome {
     }
 
     /// The outcome of a two-bit [code](Outcome::code).
-    #[inline(always)]
+    #[device_inline]
     pub const fn from_code(code: u32) -> Self {
         match code & 3 {
             0 => Outcome::Ongoing,
@@ -130,7 +130,7 @@ impl Outcome {
     }
 
     /// Whether the game is over.
-    #[inline(always)]
+    #[device_inline]
     pub const fn is_over(self) -> bool {
         !matches!(self, Outcome::Ongoing)
     }
@@ -193,14 +193,14 @@ pub trait Game: Pod + Send + Sync {
     fn outcome(&self) -> Outcome;
 
     /// How the position stands just after `action` was applied; the same answer as [`outcome`](Game::outcome), and usually cheaper.
-    #[inline(always)]
+    #[device_inline]
     fn outcome_after(&self, action: u32) -> Outcome {
         let _ = action;
         self.outcome()
     }
 
     /// Number of legal actions.
-    #[inline(always)]
+    #[device_inline]
     fn n_playout_actions(&self) -> u32 {
         let mut n = 0;
         let mut action = 0;
@@ -212,7 +212,7 @@ pub trait Game: Pod + Send + Sync {
     }
 
     /// The `n`-th legal action, counted from 0, in ascending order.
-    #[inline(always)]
+    #[device_inline]
     fn nth_playout_action(&self, n: u32) -> u32 {
         let mut left = n;
         let mut action = 0;
@@ -232,7 +232,7 @@ pub trait Game: Pod + Send + Sync {
     ///
     /// A faster form must end with the same outcome and take the same numbers of the stream, or it is the game's own definition of a
     /// playout, on every back end alike. A position without a legal action counts as a draw.
-    #[inline(always)]
+    #[device_inline]
     fn playout(self, draw: &mut impl Draw, scratch: &mut impl Scratch) -> Playout {
         let _ = scratch;
         let mut position = self;

@@ -75,7 +75,7 @@ pub struct Words {
 
 impl Words {
     /// This thread's words, `n_words` of them; the launch's dynamic shared memory must hold them for every thread.
-    #[inline(always)]
+    #[device_inline]
     pub fn new(n_words: u32) -> Self {
         let stride = thread::block_dim_x();
         let words: Shared<u32> = shared::dynamic(0, n_words * stride);
@@ -90,14 +90,14 @@ impl Words {
 
     /// Where a word stands. A word that the game did not ask for ends at the last one instead of a neighbour's; under `simt` it is a fault.
     #[cfg(target_arch = "nvptx64")]
-    #[inline(always)]
+    #[device_inline]
     fn at(&self, word: u32) -> u32 {
         (word * self.stride + self.thread).min(self.words.len() - 1)
     }
 }
 
 impl Scratch for Words {
-    #[inline(always)]
+    #[device_inline]
     fn get(&self, word: u32) -> u32 {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: `at` is below the length.
@@ -106,7 +106,7 @@ impl Scratch for Words {
         self.words[..self.n_words][word as usize]
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn set(&mut self, word: u32, value: u32) {
         #[cfg(target_arch = "nvptx64")]
         // SAFETY: `at` is below the length.
@@ -126,7 +126,7 @@ pub const fn shared_bytes<G: Game>(threads: u32) -> u32 {
 }
 
 /// What a finished game adds to the block's sum: wins of the first player in the low half, of the second in the high half.
-#[inline(always)]
+#[device_inline]
 const fn packed(outcome: Outcome) -> u32 {
     match outcome {
         Outcome::Win(Player::First) => 1,
@@ -141,7 +141,7 @@ const fn packed(outcome: Outcome) -> u32 {
 ///
 /// # Safety
 /// Called by every thread of a block of whole warps. The streams and the slot exist and are this block's alone.
-#[inline(always)]
+#[device_inline]
 pub(super) unsafe fn play<G: Game>(
     trees: &Trees<G>,
     position: &G,
@@ -179,7 +179,7 @@ pub(super) unsafe fn play<G: Game>(
 ///
 /// # Safety
 /// As [`play`]; the node exists and is not written meanwhile.
-#[inline(always)]
+#[device_inline]
 unsafe fn play_node<G: Game>(
     trees: &Trees<G>,
     tree: u32,
@@ -200,7 +200,7 @@ unsafe fn play_node<G: Game>(
 ///
 /// # Safety
 /// Launched with [`shape_ocp`], one block a tree, after expansion with one child.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn playout_ocp<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
     let tree = thread::block_idx_x();
     // SAFETY: tree < n_trees by the launch shape; streams [tree * m, + m) and slot (tree, 0) are this block's.
@@ -219,7 +219,7 @@ pub unsafe fn playout_ocp<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
 ///
 /// # Safety
 /// Launched with [`shape_acp_prodigal`], `(n_trees, B)` blocks, after expansion of all children with a rank for each action.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn playout_acp_prodigal<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
     let (tree, action) = (thread::block_idx_x(), thread::block_idx_y());
     // SAFETY: tree < n_trees and action < B by the launch shape.
@@ -243,7 +243,7 @@ pub unsafe fn playout_acp_prodigal<G: Game>(trees: Trees<G>, scratch: Shared<u32
 ///
 /// # Safety
 /// Launched with [`shape_acp_thrifty`], as many blocks as `children` has entries, after expansion of all children with the actions by rank.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn playout_acp_thrifty<G: Game>(trees: Trees<G>, children: *const [u16; 2], scratch: Shared<u32>) {
     // SAFETY: the launch shape gives a block for each entry; entries are children that exist.
     unsafe {
@@ -261,7 +261,7 @@ pub unsafe fn playout_acp_thrifty<G: Game>(trees: Trees<G>, children: *const [u1
 ///
 /// # Safety
 /// As the callers: this block alone works on (tree, action).
-#[inline(always)]
+#[device_inline]
 unsafe fn play_action<G: Game>(trees: &Trees<G>, tree: u32, action: u32, rank: u32, scratch: Shared<u32>) {
     // SAFETY: streams [(tree * B + action) * m, + m) and slot (tree, action) are this block's.
     unsafe {
@@ -285,7 +285,7 @@ struct RawSums {
 }
 
 impl RawSums {
-    #[inline(always)]
+    #[device_inline]
     fn count(&mut self, playout: Playout) {
         match playout.outcome {
             Outcome::Win(Player::First) => self.first_wins += 1,
@@ -299,7 +299,7 @@ impl RawSums {
     ///
     /// # Safety
     /// Called by every thread of the block; `totals` holds four values.
-    #[inline(always)]
+    #[device_inline]
     unsafe fn add_to(self, totals: *mut u64, scratch: Shared<u64>) {
         let add = |which: usize, mine: u64| {
             let sum = block::sum(mine, scratch);
@@ -322,7 +322,7 @@ impl RawSums {
 ///
 /// # Safety
 /// Launched with [`shape_raw`]. `streams` holds a stream for each thread of the grid, `totals` four values; `root` is one position that is not over.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn raw_playouts<G: Game>(
     root: *const G,
     streams: *mut Stream,
@@ -353,7 +353,7 @@ pub unsafe fn raw_playouts<G: Game>(
 ///
 /// # Safety
 /// As [`raw_playouts`], but launched with [`shape_raw_restart`].
-#[inline(always)]
+#[device_inline]
 pub unsafe fn raw_restart<G: Game>(
     root: *const G,
     streams: *mut Stream,
@@ -390,7 +390,7 @@ pub unsafe fn raw_restart<G: Game>(
 ///
 /// # Safety
 /// `streams` and `numbers` hold `n` values each; `bound` is at least 1.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn draw_below(streams: *mut Stream, numbers: *mut u32, n: u32, bound: u32) {
     let Some(index) = thread::index_1d_below(n) else { return };
     // SAFETY: index < n; each stream and number belongs to one thread.

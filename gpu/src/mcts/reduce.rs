@@ -53,7 +53,7 @@ const _: () = assert!(size_of::<RootAction>() == 48);
 /// # Safety
 /// Launched with [`shape_over_trees`]: as many blocks as the root has children (thrifty) or as there are actions (prodigal), of a whole number of warps and at least
 /// `n_trees` threads. `root_actions` is what [`memorize_root_actions`](super::expand::memorize_root_actions) wrote; `totals` holds a value a block.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn reduce_over_trees<G: Game>(
     trees: Trees<G>,
     root_actions: *const u16,
@@ -120,7 +120,7 @@ impl Candidate {
     /// Loses against every action that exists.
     const NONE: Self = Self { key: 0, n: 0, wins: 0, entry: u32::MAX };
 
-    #[inline(always)]
+    #[device_inline]
     fn better(self, other: Self) -> Self {
         // Entries ascend with actions in both layouts, so the lower entry is the lower action.
         let other_wins = other.key > self.key
@@ -131,7 +131,7 @@ impl Candidate {
         if other_wins { other } else { self }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn best_of_warp(self) -> Self {
         let mut best = self;
         let mut distance = WARP / 2;
@@ -153,7 +153,7 @@ impl Candidate {
 ///
 /// # Safety
 /// Launched with [`shape_over_actions`]: one block, of a whole number of warps. `totals` holds `n_totals` values, `best` one.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn reduce_over_actions(totals: *const RootAction, best: *mut RootAction, n_totals: u32, scratch: Scratch) {
     let mut mine = Candidate::NONE;
     let mut entry = thread::thread_idx_x();

@@ -14,7 +14,7 @@ pub const fn shape(n_trees: u32, threads: u32) -> LaunchShape {
 ///
 /// # Safety
 /// Launched with [`shape`], one block a tree. `root` holds one position; the arrays of `trees` are as [`Trees`] says.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn reset<G: Game>(trees: Trees<G>, root: *const G) {
     let tree = thread::block_idx_x();
     // SAFETY: tree < n_trees by the launch shape; only this block works on the tree, and each byte is written by one thread.

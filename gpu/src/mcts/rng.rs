@@ -35,7 +35,7 @@ const _: () = assert!(size_of::<Stream>() == 16 && align_of::<Stream>() == 8);
 
 impl Stream {
     /// The stream with this state of the generator; not both words 0.
-    #[inline(always)]
+    #[device_inline]
     pub fn from_state(state: [u64; 2]) -> Self {
         let mut seed = [0; 16];
         let (low, high) = seed.split_at_mut(8);
@@ -45,7 +45,7 @@ impl Stream {
     }
 
     /// The next 64 random bits.
-    #[inline(always)]
+    #[device_inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0.next_u64()
     }
@@ -54,7 +54,7 @@ impl Stream {
     ///
     /// # Safety
     /// As [`memory::load`].
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn load(streams: *const Stream, index: usize) -> Self {
         // SAFETY: the array has the stream, whose generator is two plain words.
@@ -65,7 +65,7 @@ impl Stream {
     ///
     /// # Safety
     /// As [`memory::store`].
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn store(self, streams: *mut Stream, index: usize) {
         // SAFETY: the array has the stream, this thread's, whose generator is two plain words.
@@ -87,7 +87,7 @@ impl Draw for Stream {
     ///
     /// # Source
     /// Lemire, "Fast random integer generation in an interval", algorithm 5.
-    #[inline(always)]
+    #[device_inline]
     fn below(&mut self, n: u32) -> u32 {
         let mut product = (self.0.next_u64() >> 32) * n as u64;
         if (product as u32) < n {
@@ -101,7 +101,7 @@ impl Draw for Stream {
 }
 
 /// The generator's linear step on its two words, without the output.
-#[inline(always)]
+#[device_inline]
 const fn step(state: [u64; 2]) -> [u64; 2] {
     let [s0, s1] = state;
     let s1 = s1 ^ s0;
@@ -109,7 +109,7 @@ const fn step(state: [u64; 2]) -> [u64; 2] {
 }
 
 /// Applies a polynomial in the step to a state: the sum of the powers named by the polynomial's bits.
-#[inline(always)]
+#[device_inline]
 const fn apply_polynomial(polynomial: [u64; 2], state: [u64; 2]) -> [u64; 2] {
     let mut state = state;
     let mut sum = [0; 2];
@@ -129,7 +129,7 @@ const fn apply_polynomial(polynomial: [u64; 2], state: [u64; 2]) -> [u64; 2] {
 ///
 /// # Safety
 /// `streams` holds `n` streams, `polynomials` [`STREAM_BITS`] pairs; `base` is not zero.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn seed_streams(streams: *mut Stream, n: u32, base: [u64; 2], polynomials: *const [u64; 2]) {
     let Some(index) = thread::index_1d_below(n) else { return };
     let mut state = base;

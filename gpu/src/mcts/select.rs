@@ -16,13 +16,13 @@ pub const fn shape(n_trees: u32, threads: u32) -> LaunchShape {
 }
 
 /// Value of a node for the player who moved into it, `(wins + draw_value · draws) / n`; NaN where `n` is 0.
-#[inline(always)]
+#[device_inline]
 pub fn mean_value(n: u64, wins: u64, draws: u64, draw_value: f32) -> f32 {
     (wins as f32 + draw_value * (draws as f32)) / (n as f32)
 }
 
 /// Upper confidence bound of a child, `q + c · √(ln N / n)` with `ln_parent_n` = ln N; infinite where `n` is 0. Equation (6).
-#[inline(always)]
+#[device_inline]
 pub fn upper_bound(n: u64, wins: u64, draws: u64, ln_parent_n: f32, ucb_c: f32, draw_value: f32) -> f32 {
     if n == 0 {
         return f32::INFINITY;
@@ -43,7 +43,7 @@ pub struct Scratch {
 ///
 /// # Safety
 /// Called by every thread of a block that works on this tree alone. The tree is consistent.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn walk<G: Game>(
     trees: &Trees<G>,
     tree: u32,
@@ -97,7 +97,7 @@ pub unsafe fn walk<G: Game>(
 ///
 /// # Safety
 /// Launched with [`shape`]: one block a tree, of a whole number of warps. The arrays of `trees` are as [`Trees`] says.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn select<G: Game>(trees: Trees<G>, ucb_c: f32, draw_value: f32, scratch: Scratch) {
     let tree = thread::block_idx_x();
     // SAFETY: tree < n_trees by the launch shape; the block has it alone; thread 0 writes the head.

@@ -47,7 +47,7 @@ pub struct Scratch {
 /// # Safety
 /// Launched with [`shape`]: one block a tree, of a whole number of warps and at least `B` threads. The arrays of `trees` are as [`Trees`] says, and the playouts
 /// of the last step, if there was one, are in them.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn step<G: Game>(trees: Trees<G>, ucb_c: f32, draw_value: f32, children: Children, scratch: Scratch) {
     let tree = thread::block_idx_x();
     // SAFETY: tree < n_trees by the launch shape; the block has the tree alone, and barriers stand between one thread's writes and another's reads.
@@ -76,7 +76,7 @@ pub unsafe fn step<G: Game>(trees: Trees<G>, ucb_c: f32, draw_value: f32, childr
 ///
 /// # Safety
 /// As [`playout::play`]; the child is one of this step's and this block's alone.
-#[inline(always)]
+#[device_inline]
 #[allow(clippy::too_many_arguments, reason = "one block's whole work")]
 unsafe fn play_child<G: Game>(
     trees: &Trees<G>,
@@ -105,7 +105,7 @@ unsafe fn play_child<G: Game>(
 ///
 /// # Safety
 /// Launched with [`shape_play_ocp`], `(n_trees, 1 + ⌈B / threads⌉)` blocks of whole warps, after [`step`] with one child.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn play_ocp<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
     let (tree, part) = (thread::block_idx_x(), thread::block_idx_y());
     // SAFETY: tree < n_trees by the launch shape; the drawn child, the streams and slot (tree, 0) are block 0's, every other child one thread's.
@@ -141,7 +141,7 @@ pub unsafe fn play_ocp<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
 ///
 /// # Safety
 /// Launched with [`shape_play_acp`], `(n_trees, B)` blocks of whole warps, after [`step`] with all children.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn play_acp<G: Game>(trees: Trees<G>, scratch: Shared<u32>) {
     let (tree, action) = (thread::block_idx_x(), thread::block_idx_y());
     // SAFETY: tree < n_trees and action < B by the launch shape; child, streams and slot of (tree, action) are this block's.

@@ -46,25 +46,25 @@ const _: () = assert!(size_of::<NodeStats>() == 32);
 
 impl NodeStats {
     /// A fresh node: no playouts, no children.
-    #[inline(always)]
+    #[device_inline]
     pub const fn new(outcome: Outcome, mover: Player) -> Self {
         Self { n: 0, wins: 0, draws: 0, first_child: 0, info: outcome.code() << 16 | (mover as u32) << 18 }
     }
 
     /// Number of children; 0 for a leaf.
-    #[inline(always)]
+    #[device_inline]
     pub const fn n_children(&self) -> u32 {
         self.info & 0xffff
     }
 
     /// How the node's position stands.
-    #[inline(always)]
+    #[device_inline]
     pub const fn outcome(&self) -> Outcome {
         Outcome::from_code(self.info >> 16)
     }
 
     /// The player who moved into the node; for the root the opponent of the player to move.
-    #[inline(always)]
+    #[device_inline]
     pub const fn mover(&self) -> Player {
         Player::from_index(self.info >> 18)
     }
@@ -183,7 +183,7 @@ pub struct Trees<G> {
 }
 
 impl<G> Clone for Trees<G> {
-    #[inline(always)]
+    #[device_inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -195,13 +195,13 @@ const _: () = assert!(size_of::<Trees<u64>>() == 88);
 
 impl<G: Game> Trees<G> {
     /// Position of a node in the arrays by node.
-    #[inline(always)]
+    #[device_inline]
     pub fn at(&self, tree: u32, node: u32) -> usize {
         tree as usize * self.capacity as usize + node as usize
     }
 
     /// Position of an action's entry in the arrays by action.
-    #[inline(always)]
+    #[device_inline]
     pub fn action_at(&self, tree: u32, action: u32) -> usize {
         tree as usize * G::MAX_ACTIONS as usize + action as usize
     }
@@ -210,7 +210,7 @@ impl<G: Game> Trees<G> {
     ///
     /// # Safety
     /// `tree < n_trees`, `node < size` of it, and nobody writes the node meanwhile.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn node(&self, tree: u32, node: u32) -> NodeStats {
         // SAFETY: the node is there, two aligned vectors of 16 bytes that nobody writes.
@@ -224,7 +224,7 @@ impl<G: Game> Trees<G> {
     ///
     /// # Safety
     /// `tree < n_trees`, `node < capacity`, and nobody else accesses the node meanwhile.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn set_node(&self, tree: u32, node: u32, stats: NodeStats) {
         // SAFETY: the node is there, two aligned vectors of 16 bytes that are this thread's.
@@ -240,7 +240,7 @@ impl<G: Game> Trees<G> {
     ///
     /// # Safety
     /// `tree < n_trees`, and nobody writes the head meanwhile.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn head(&self, tree: u32) -> TreeHead {
         // SAFETY: a head for each tree, which nobody writes.
@@ -251,7 +251,7 @@ impl<G: Game> Trees<G> {
     ///
     /// # Safety
     /// `tree < n_trees`, and nobody else accesses the head meanwhile.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn set_head(&self, tree: u32, head: TreeHead) {
         // SAFETY: a head for each tree, which is this thread's.

@@ -3,19 +3,19 @@
 use crate::split_mix::{GAMMA, mix};
 
 /// Key of stream `stream` of `seed`.
-#[inline(always)]
+#[device_inline]
 pub const fn key(seed: u32, stream: u32) -> u64 {
     mix((((seed as u64) << 32) | stream as u64).wrapping_mul(GAMMA))
 }
 
 /// Element `i` (from 1) of the stream with `key`.
-#[inline(always)]
+#[device_inline]
 pub const fn element(key: u64, i: u64) -> u64 {
     mix(key.wrapping_add(i.wrapping_mul(GAMMA)))
 }
 
 /// The stream whose elements order epoch `epoch` (from 0): sample `s` has the rank of `element(key, s + 1)`.
-#[inline(always)]
+#[device_inline]
 pub const fn order_stream(epoch: u32) -> u32 {
     64u32.wrapping_add(epoch)
 }

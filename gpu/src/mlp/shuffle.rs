@@ -22,20 +22,20 @@ pub const fn n_buckets(n: u32) -> u32 {
 }
 
 /// Bucket of a key: its `bits` top bits.
-#[inline(always)]
+#[device_inline]
 pub const fn bucket(key: u64, bits: u32) -> u32 {
     // Two shifts, since one by 64 is none.
     (key >> 32 >> (32 - bits)) as u32
 }
 
 /// Key of sample `sample` (from 0) in the stream with key `stream_key`.
-#[inline(always)]
+#[device_inline]
 pub const fn sample_key(stream_key: u64, sample: u32) -> u64 {
     element(stream_key, sample as u64 + 1)
 }
 
 /// Whether sample `a` with key `key_a` comes before sample `b` with key `key_b`.
-#[inline(always)]
+#[device_inline]
 pub const fn precedes(key_a: u64, a: u32, key_b: u64, b: u32) -> bool {
     key_a < key_b || (key_a == key_b && a < b)
 }

@@ -60,13 +60,13 @@ const _: () = assert!(size_of::<Descent>() == 72);
 
 impl Descent {
     /// Whether the sum with kind `kind` raised is wanted; kind 0 is the sum with nothing raised.
-    #[inline(always)]
+    #[device_inline]
     pub fn wants(&self, kind: u32) -> bool {
         kind == 0 || (kind >= self.first && kind < self.end)
     }
 
     /// The kind after `kind` whose sum is wanted; past the last where there is none.
-    #[inline(always)]
+    #[device_inline]
     pub fn after(&self, kind: u32) -> u32 {
         if kind == 0 && self.first < self.end {
             self.first
@@ -78,7 +78,7 @@ impl Descent {
     }
 
     /// The wanted kinds, as bits at the positions of [`learnt_kinds`].
-    #[inline(always)]
+    #[device_inline]
     pub fn kinds(&self) -> u64 {
         let below = |kind: u32| (1u64 << (4 * kind.clamp(1, KINDS) - 4)) - 1;
         below(self.end) & !below(self.first)
@@ -88,7 +88,7 @@ impl Descent {
     ///
     /// # Safety
     /// `sums` is valid, `evaluation` and `kind` are in range.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn add(&self, evaluation: u32, kind: u32, low: u64, high: i64) {
         let at = evaluation as usize * SUM_WORDS + kind as usize;
         // SAFETY: a line of words for each evaluation; every access meanwhile is one of these.
@@ -102,7 +102,7 @@ impl Descent {
     ///
     /// # Safety
     /// As [`add`](Self::add); the grid has met since the last addition.
-    #[inline(always)]
+    #[device_inline]
     unsafe fn sum(&self, evaluation: u32, kind: u32) -> (i64, u64) {
         let at = evaluation as usize * SUM_WORDS + kind as usize;
         // SAFETY: a line of words for each evaluation, which nobody adds to any more.
@@ -116,7 +116,7 @@ impl Descent {
 /// # Safety
 /// Called by all threads of a cooperative grid whose blocks have 13 threads or more; everything `descent` points to is valid. `pass` is called by all threads
 /// alike, and ends with a barrier of the block after its last reading of `values`.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn descend(descent: &Descent, values: Shared<f64>, pass: impl Fn(u32)) {
     let kind = thread::thread_idx_x();
     let mut h = descent.h;
@@ -162,7 +162,7 @@ impl<const BLOCK: u32> Columns<BLOCK> {
     ///
     /// # Safety
     /// The block has `BLOCK` threads or fewer, in one dimension.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn new(sums: Shared<i64>) -> Self {
         if sums.len() < KINDS * BLOCK {
@@ -172,7 +172,7 @@ impl<const BLOCK: u32> Columns<BLOCK> {
     }
 
     /// Clears the thread's own sums.
-    #[inline(always)]
+    #[device_inline]
     pub fn clear(self) {
         for kind in 0..KINDS {
             self.sums.set(kind * BLOCK + thread::thread_idx_x(), 0);
@@ -183,7 +183,7 @@ impl<const BLOCK: u32> Columns<BLOCK> {
     ///
     /// # Safety
     /// `kind` is one of the 13.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn add_unchecked(self, kind: u32, value: i64) {
         let at = kind * BLOCK + thread::thread_idx_x();
         // SAFETY: a line of 13, and a column of BLOCK: the contract of `new`.
@@ -194,7 +194,7 @@ impl<const BLOCK: u32> Columns<BLOCK> {
     ///
     /// # Safety
     /// As [`Descent::add`]; called by all threads of the block, `BLOCK` of them and whole warps.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn flush(self, descent: &Descent, evaluation: u32) {
         // All columns must be complete.
         sync::sync_threads();
@@ -215,7 +215,7 @@ impl<const BLOCK: u32> Columns<BLOCK> {
 }
 
 /// Fills `powers`, `[16]`, with exp(−a Δ n) for n of −8 to 7.
-#[inline(always)]
+#[device_inline]
 pub fn fill_powers(descent: &Descent, powers: Shared<f64>) {
     let n = thread::thread_idx_x();
     if n < 16 {
@@ -228,7 +228,7 @@ pub fn fill_powers(descent: &Descent, powers: Shared<f64>) {
 ///
 /// `wanted` are the kinds to be raised ([`Descent::kinds`]). The term with nothing raised is returned; the sums of `columns` get what the other terms differ from it by.
 /// `values` has 13 values or more and `powers` 16.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn add_fused<const BLOCK: u32>(
     descent: &Descent,
@@ -269,7 +269,7 @@ pub fn add_fused<const BLOCK: u32>(
 }
 
 /// Adds the thread's sum of the terms with nothing raised to all its sums, which then are whole ones.
-#[inline(always)]
+#[device_inline]
 pub fn complete<const BLOCK: u32>(columns: Columns<BLOCK>, sum: i64) {
     for kind in 0..KINDS {
         // SAFETY: below 13.

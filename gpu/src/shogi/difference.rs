@@ -10,7 +10,7 @@ pub const KINDS: u32 = 13;
 pub const LEARNT: u32 = 12;
 
 /// The number of kind `kind`, 0 the pawn.
-#[inline(always)]
+#[device_inline]
 pub const fn field(packed: u64, kind: u32) -> i32 {
     if kind == 0 { packed as u8 as i8 as i32 } else { ((packed >> (4 + 4 * kind)) as i32) << 28 >> 28 }
 }
@@ -33,7 +33,7 @@ pub const fn pack(numbers: &[i32; KINDS as usize]) -> Option<u64> {
 }
 
 /// The number of kind `kind` as a float: exact, and on the device one addition, where a conversion takes four times as long.
-#[inline(always)]
+#[device_inline]
 pub const fn float(packed: u64, kind: u32) -> f64 {
     if kind == 0 {
         f64::from_bits(WHOLE | (packed & 255 ^ 128)) - f64::from_bits(WHOLE | 128)
@@ -46,13 +46,13 @@ pub const fn float(packed: u64, kind: u32) -> f64 {
 const WHOLE: u64 = 0x4330_0000_0000_0000;
 
 /// The number in four bits, two's complement, as a float.
-#[inline(always)]
+#[device_inline]
 pub const fn float_of_four(bits: u32) -> f64 {
     f64::from_bits(WHOLE | (bits ^ 8) as u64) - f64::from_bits(WHOLE | 8)
 }
 
 /// One bit for each learnt kind whose number is not 0: bit `4 * (kind - 1)`.
-#[inline(always)]
+#[device_inline]
 pub const fn learnt_kinds(packed: u64) -> u64 {
     let numbers = packed >> 8;
     let pairs = numbers | numbers >> 1;
@@ -62,7 +62,7 @@ pub const fn learnt_kinds(packed: u64) -> u64 {
 /// What one piece of kind `kind` adds to a sum of pieces, where kinds that are not counted (13 and more) add nothing.
 ///
 /// Sums of units are taken modulo 2⁶⁴ and may leave their bits for a while; the difference of two sums becomes a word by [`from_sum`].
-#[inline(always)]
+#[device_inline]
 pub const fn unit(kind: u32) -> u64 {
     match kind {
         0 => 1,
@@ -72,7 +72,7 @@ pub const fn unit(kind: u32) -> u64 {
 }
 
 /// The word of a sum of [`unit()`]s modulo 2⁶⁴ whose numbers fit.
-#[inline(always)]
+#[device_inline]
 pub const fn from_sum(sum: u64) -> u64 {
     // With half its range added no number is negative, so that none borrows from the next; turning the highest bit takes the half away again.
     const HALVES: u64 = 0x0088_8888_8888_8880;

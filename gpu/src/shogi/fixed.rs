@@ -4,7 +4,7 @@
 pub const ONE: f64 = (1u64 << 36) as f64;
 
 /// The nearest multiple of 2⁻³⁶, as their number; of two as near the even one. For |`value`| below 2²⁶.
-#[inline(always)]
+#[device_inline]
 pub fn fixed(value: f64) -> i64 {
     let scaled = value * ONE;
     #[cfg(target_arch = "nvptx64")]

@@ -28,14 +28,14 @@ pub const fn code(kind: u32, side: u32) -> u8 {
 }
 
 /// Kind and side of a code other than [`EMPTY`] and below 29.
-#[inline(always)]
+#[device_inline]
 pub const fn piece(code: u32) -> (u32, u32) {
     let white = (code > OF_SIDE) as u32;
     (code - 1 - OF_SIDE * white, white)
 }
 
 /// What a piece of a code adds to a sum of [`difference::unit`]s; 0 for empty squares, kings and codes that mean nothing.
-#[inline(always)]
+#[device_inline]
 pub const fn unit(code: u32) -> u64 {
     if code == 0 || code > 2 * OF_SIDE {
         return 0;

@@ -26,7 +26,7 @@ pub const fn shape(blocks: u32) -> LaunchShape {
 }
 
 /// Sum of the units of the four codes of a word.
-#[inline(always)]
+#[device_inline]
 fn four(codes: u32, units: Shared<u64>) -> u64 {
     units
         .get(codes & 31)
@@ -39,7 +39,7 @@ fn four(codes: u32, units: Shared<u64>) -> u64 {
 ///
 /// # Safety
 /// A position is six quads.
-#[inline(always)]
+#[device_inline]
 unsafe fn sum_of(position: *const Vec4, units: Shared<u64>) -> u64 {
     let mut sum = 0u64;
     let mut quad = 0;

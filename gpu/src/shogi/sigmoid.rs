@@ -8,7 +8,7 @@ use super::fixed::fixed;
 /// exp(x), the bits of `libm::exp` for |x| ≤ 708; beyond, infinity or 0. Not for NaN.
 ///
 /// Source: FreeBSD's `e_exp.c` (Sun Microsystems, 2004), from which `libm`'s is.
-#[inline(always)]
+#[device_inline]
 pub fn exp(x: f64) -> f64 {
     const LN2_HIGH: f64 = 6.931_471_803_691_238e-1;
     const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
@@ -51,13 +51,13 @@ pub fn exp(x: f64) -> f64 {
 }
 
 /// T(x) = 1 / (1 + exp(−a x)).
-#[inline(always)]
+#[device_inline]
 pub fn sigmoid(a: f64, x: f64) -> f64 {
     1.0 / (1.0 + exp(-a * x))
 }
 
 /// T(x) as a number of 2⁻³⁶.
-#[inline(always)]
+#[device_inline]
 pub fn term(a: f64, x: f64) -> i64 {
     fixed(sigmoid(a, x))
 }

@@ -14,7 +14,7 @@ impl GroupTask {
     ///
     /// # Safety
     /// There is one, and maps for it.
-    #[inline(always)]
+    #[device_inline]
     unsafe fn product(&self, number: u32) -> ProductTask {
         // SAFETY: as the caller vouches.
         let (maps, member, c) = unsafe {
@@ -65,22 +65,22 @@ impl GroupTask {
 impl Tasks for &GroupTask {
     type Task = ProductTask;
 
-    #[inline(always)]
+    #[device_inline]
     fn maps(self) -> *const TensorMap {
         self.maps
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn cluster(self) -> u32 {
         1
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn tiles<const R: usize, const GROUPS: u32, const HIGH: u32>(self) -> u32 {
         self.n_tiles
     }
 
-    #[inline(always)]
+    #[device_inline]
     unsafe fn locate<const R: usize, const GROUPS: u32, const HIGH: u32>(self, tile: u32) -> (ProductTask, [u32; 3]) {
         let (mut tile, mut number) = (tile, 0);
         loop {

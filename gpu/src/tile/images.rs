@@ -27,7 +27,7 @@ pub const COLUMNS: u32 = 64;
 const RECTANGLE_BYTES: u32 = COLUMNS * TensorMap::ROW_BYTES;
 
 /// Taps that a slab's depth is taken of: one where the depth is pixels.
-#[inline(always)]
+#[device_inline]
 pub const fn taps_of_depth<const B_BY_DEPTH: bool>(task: &ProductTask) -> u32 {
     if B_BY_DEPTH { 1 } else { task.side * task.side }
 }
@@ -42,7 +42,7 @@ pub struct Pixel {
 
 impl Pixel {
     /// The pixel of row `row` of A, or of depth `row`; for matrices the result has no meaning.
-    #[inline(always)]
+    #[device_inline]
     pub const fn of(task: &ProductTask, row: u32) -> Self {
         if task.side == 1 {
             return Self { x: 0, y: 0, image: 0 };
@@ -55,7 +55,7 @@ impl Pixel {
     ///
     /// # Safety
     /// As [`MapAt::copy_pixels`], with the map of the task's images; a tap of the task's filters.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn copy(self, task: &ProductTask, map: MapAt, to: u32, tap: u32, channel: u32, object: u32) {
         let taps = [tap % task.side, tap / task.side];
@@ -64,7 +64,7 @@ impl Pixel {
     }
 
     /// The pixel that lies as far behind this one as `by` behind the first. Divisions take longer than the products of a slab, so they find the first pixel of a tile and pair of parts alone.
-    #[inline(always)]
+    #[device_inline]
     pub const fn after(self, task: &ProductTask, by: Self) -> Self {
         let (mut x, mut y, mut image) = (self.x + by.x, self.y + by.y, self.image + by.image);
         if x >= task.width {
@@ -82,7 +82,7 @@ impl Pixel {
     ///
     /// # Safety
     /// As [`MapAt::copy_pixels`], with the map of the task's images; there is room for all rectangles, one behind the other.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn copy_columns(
         self,
@@ -125,7 +125,7 @@ impl Column {
     pub const FIRST: Self = Self { tap: [0; 2], channel: 0, channels: 0 };
 
     /// Column `column` of B; for matrices the result has no meaning.
-    #[inline(always)]
+    #[device_inline]
     pub const fn of(task: &ProductTask, column: u32) -> Self {
         if task.side == 1 {
             return Self::FIRST;
@@ -136,7 +136,7 @@ impl Column {
     }
 
     /// The first one behind a rectangle that begins here.
-    #[inline(always)]
+    #[device_inline]
     const fn after_rectangle(self, task: &ProductTask) -> Self {
         let Self { tap: [mut right, mut down], mut channel, channels } = self;
         channel += COLUMNS;

@@ -16,7 +16,7 @@ pub const BYTES: u32 = 2;
 ///
 /// # Safety
 /// The task's rows, if they are there, have the length it says.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn row_of(task: &ProductTask, row: u32) -> Option<u32> {
     if row >= task.m {

@@ -27,25 +27,25 @@ pub(super) struct Slabs {
 
 impl Slabs {
     /// Those of a task whose depth has `n`, or each of its `taps`.
-    #[inline(always)]
+    #[device_inline]
     pub const fn of(task: &ProductTask, n: u32, taps: u32) -> Self {
         Self { n, taps, a_parts: task.a_parts, b_parts: task.b_parts }
     }
 
     /// The first part of A whose pair has this sum: that of B is below the number of parts.
-    #[inline(always)]
+    #[device_inline]
     const fn first_of(self, sum: u32) -> u32 {
         if sum < self.b_parts { 0 } else { sum.wrapping_add(1).wrapping_sub(self.b_parts) }
     }
 
-    #[inline(always)]
+    #[device_inline]
     pub const fn first(self) -> Slab {
         let sum = largest(self.a_parts, self.b_parts) - 1;
         Slab { number: 0, tap: 0, part_of_a: self.first_of(sum), sum }
     }
 
     /// The one `by` further on; beyond the last any.
-    #[inline(always)]
+    #[device_inline]
     pub const fn after(self, slab: Slab, by: u32) -> Slab {
         let Slab { mut number, mut tap, mut part_of_a, mut sum } = slab;
         number += by;
@@ -67,7 +67,7 @@ impl Slabs {
 
 impl Slab {
     /// The part of B.
-    #[inline(always)]
+    #[device_inline]
     pub const fn part_of_b(self) -> u32 {
         self.sum.wrapping_sub(self.part_of_a)
     }

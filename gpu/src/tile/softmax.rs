@@ -65,7 +65,7 @@ pub const fn n_losses(m: u32, blocks: u32) -> u32 {
 }
 
 /// Combines the values of the eight lanes that have a row.
-#[inline(always)]
+#[device_inline]
 fn of_row(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
     let value = combine(value, warp::shuffle_xor(warp::ALL, value, 1));
     let value = combine(value, warp::shuffle_xor(warp::ALL, value, 2));
@@ -86,7 +86,7 @@ impl Softmax {
     ///
     /// # Safety
     /// All lanes are here; the arrays are as the type says for the task's rows.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn known(&self, task: &ProductTask, row: u32) -> Known {
         let row = row + thread::lane();
@@ -103,7 +103,7 @@ impl Softmax {
     ///
     /// # Safety
     /// As [`known`](Self::known).
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn store_loss(&self, first_row: u32, [blocks, rank]: [u32; 2], loss: f32) {
         let loss = warp::reduce_sum(loss);
@@ -115,7 +115,7 @@ impl Softmax {
 }
 
 /// Turns a quad of logits, of row `row` of a warp's and four columns of C from `column` on, into their gradient; returns the row's loss in the first of its eight lanes, 0 in the others. All lanes of the warp are here.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub fn gradient(
     softmax: &Softmax,

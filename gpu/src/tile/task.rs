@@ -154,7 +154,7 @@ impl ProductTask {
     ///
     /// # Safety
     /// The task's arrays have the lengths it says.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub(super) unsafe fn whole_factor(&self) -> f32 {
         if self.found_factor.is_null() {
@@ -225,14 +225,14 @@ const _: () = assert!(size_of::<Member>() == 40 && size_of::<GroupTask>() == 48)
 ///
 /// A number is the sum of its parts, each what the ones before it leave, rounded to the operands' format. Products of parts `i` and `j` with `i + j` at least the larger number of parts are left out: they are below the
 /// last place.
-#[inline(always)]
+#[device_inline]
 pub const fn n_pairs(a_parts: u32, b_parts: u32) -> u32 {
     let smaller = if a_parts < b_parts { a_parts } else { b_parts };
     smaller * largest(a_parts, b_parts) - smaller * (smaller - 1) / 2
 }
 
 /// The larger of two numbers of parts.
-#[inline(always)]
+#[device_inline]
 pub const fn largest(a_parts: u32, b_parts: u32) -> u32 {
     if a_parts > b_parts { a_parts } else { b_parts }
 }
@@ -260,11 +260,11 @@ pub struct E4m3;
 
 impl Format for Bf16 {
     const SLAB: u32 = TensorMap::ROW_BYTES / 2;
-    #[inline(always)]
+    #[device_inline]
     fn pack(low: f32, high: f32) -> u32 {
         pack_bf16(low, high)
     }
-    #[inline(always)]
+    #[device_inline]
     fn unpack(word: u32) -> [f32; 2] {
         unpack_bf16(word)
     }
@@ -272,11 +272,11 @@ impl Format for Bf16 {
 
 impl Format for F16 {
     const SLAB: u32 = TensorMap::ROW_BYTES / 2;
-    #[inline(always)]
+    #[device_inline]
     fn pack(low: f32, high: f32) -> u32 {
         pack_f16(low, high)
     }
-    #[inline(always)]
+    #[device_inline]
     fn unpack(word: u32) -> [f32; 2] {
         unpack_f16(word)
     }
@@ -285,12 +285,12 @@ impl Format for F16 {
 impl Format for Tf32 {
     const SLAB: u32 = TensorMap::ROW_BYTES / 4;
     /// Not used: results of TF32 are of single precision.
-    #[inline(always)]
+    #[device_inline]
     fn pack(low: f32, _: f32) -> u32 {
         low.to_bits()
     }
     /// Not used.
-    #[inline(always)]
+    #[device_inline]
     fn unpack(word: u32) -> [f32; 2] {
         [f32::from_bits(word), 0.0]
     }
@@ -299,11 +299,11 @@ impl Format for Tf32 {
 impl Format for E4m3 {
     const SLAB: u32 = TensorMap::ROW_BYTES;
     const HAS_SHORT_SUMS: bool = true;
-    #[inline(always)]
+    #[device_inline]
     fn pack(low: f32, high: f32) -> u32 {
         pack_bf16(low, high)
     }
-    #[inline(always)]
+    #[device_inline]
     fn unpack(word: u32) -> [f32; 2] {
         unpack_bf16(word)
     }

@@ -66,12 +66,12 @@ pub trait Multiply<const R: usize, const A: bool, const B: bool>: Format {
 macro_rules! multiply {
     ($($format:ty, $sums:literal, $start:ident, $complete:ident, [$($either:ident)*] $a:tt $b:tt;)*) => {$(
         impl<$(const $either: bool),*> Multiply<$sums, $a, $b> for $format {
-            #[inline(always)]
+            #[device_inline]
             fn start(whole: &WholeGroup, d: &mut [f32; $sums], a: [Tiles<$a>; 4], b: [Tiles<$b>; 4], add: u32) {
                 wgmma::$start(whole, d, a, b, add);
             }
 
-            #[inline(always)]
+            #[device_inline]
             fn complete(whole: &WholeGroup, d: &mut [f32; $sums]) {
                 wgmma::$complete::<0>(whole, d);
             }
@@ -193,35 +193,35 @@ pub(super) trait Tasks: Copy {
 impl Tasks for &ProductTask {
     type Task = Self;
 
-    #[inline(always)]
+    #[device_inline]
     fn maps(self) -> *const TensorMap {
         self.maps
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn cluster(self) -> u32 {
         self.cluster
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn tiles<const R: usize, const GROUPS: u32, const HIGH: u32>(self) -> u32 {
         work_of::<R, GROUPS, HIGH>(self).tiles()
     }
 
-    #[inline(always)]
+    #[device_inline]
     unsafe fn locate<const R: usize, const GROUPS: u32, const HIGH: u32>(self, tile: u32) -> (Self, [u32; 3]) {
         (self, work_of::<R, GROUPS, HIGH>(self).tile_at(tile))
     }
 }
 
 /// A product's work.
-#[inline(always)]
+#[device_inline]
 pub(super) const fn work_of<const R: usize, const GROUPS: u32, const HIGH: u32>(task: &ProductTask) -> Work {
     Work::of(task, rows::<GROUPS, HIGH>(), width::<R>())
 }
 
 /// The slabs of a tile, of all pairs of parts, that this block takes: from the first number to before the second.
-#[inline(always)]
+#[device_inline]
 fn share<F: Format, const B: bool, const N: usize>(task: &ProductTask, division: u32) -> [u32; 2] {
     let slabs = n_pairs(task.a_parts, task.b_parts) * taps_of_depth::<B>(task) * slabs_of::<F>(task, division);
     if N != SHARED {
@@ -235,14 +235,14 @@ fn share<F: Format, const B: bool, const N: usize>(task: &ProductTask, division:
 }
 
 /// The first tile of this block, and how far it is to its next.
-#[inline(always)]
+#[device_inline]
 fn turn<T: Tasks, const N: usize>(tasks: T) -> [u32; 2] {
     let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
     if N == SHARED { [block / tasks.cluster(), blocks / tasks.cluster()] } else { [block, blocks] }
 }
 
 /// Slabs of a division's depth; of images, of a tap's channels.
-#[inline(always)]
+#[device_inline]
 const fn slabs_of<F: Format>(task: &ProductTask, division: u32) -> u32 {
     depths_of(task, division).div_ceil(F::SLAB)
 }
@@ -251,7 +251,7 @@ const fn slabs_of<F: Format>(task: &ProductTask, division: u32) -> u32 {
 ///
 /// # Safety
 /// There are two.
-#[inline(always)]
+#[device_inline]
 unsafe fn maps_at(maps: *const TensorMap) -> [MapAt; 2] {
     // SAFETY: as the caller vouches.
     unsafe { [MapAt::new(maps), MapAt::new(maps.add(1))] }
@@ -261,7 +261,7 @@ unsafe fn maps_at(maps: *const TensorMap) -> [MapAt; 2] {
 ///
 /// # Safety
 /// Launched with `shape`; with `M` what [`write_with_moments`] asks for; the maps are those of the tasks, with the rectangles that the kernel asks for, and the tasks' arrays have the lengths they say; with `S` C has as many columns as [`softmax`](super::softmax) allows.
-#[inline(always)]
+#[device_inline]
 pub(super) unsafe fn product<
     F: Multiply<R, A, B>,
     T: Tasks,
@@ -322,7 +322,7 @@ pub(super) unsafe fn product<
 ///
 /// # Safety
 /// As [`MapAt::copy`]: there is room for the slab at `to`, whose bytes `object` expects.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn copy<const ROWS: u32, const BY_DEPTH: bool>(
     map: MapAt,
@@ -349,7 +349,7 @@ unsafe fn copy<const ROWS: u32, const BY_DEPTH: bool>(
 ///
 /// # Safety
 /// As [`product`].
-#[inline(always)]
+#[device_inline]
 unsafe fn fetch<
     F: Multiply<R, A, B>,
     T: Tasks,
@@ -467,7 +467,7 @@ unsafe fn fetch<
 ///
 /// # Safety
 /// As [`Tiles::copied`].
-#[inline(always)]
+#[device_inline]
 unsafe fn steps<const BY_DEPTH: bool>(address: u32) -> [Tiles<BY_DEPTH>; 4] {
     // SAFETY: as the caller vouches.
     let first = unsafe { Tiles::copied(address, RECTANGLE_BYTES) };
@@ -479,7 +479,7 @@ unsafe fn steps<const BY_DEPTH: bool>(address: u32) -> [Tiles<BY_DEPTH>; 4] {
 ///
 /// # Safety
 /// As [`product`].
-#[inline(always)]
+#[device_inline]
 unsafe fn work<
     F: Multiply<R, A, B>,
     T: Tasks,
@@ -602,7 +602,7 @@ unsafe fn work<
 }
 
 /// Adds the products of a slab to `d`, in single precision.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn add_slab<F: Multiply<R, A, B>, const R: usize, const A: bool, const B: bool>(
     whole: &WholeGroup,
@@ -624,7 +624,7 @@ fn add_slab<F: Multiply<R, A, B>, const R: usize, const A: bool, const B: bool>(
 ///
 /// # Safety
 /// The task's bias, if it has one, has its columns.
-#[inline(always)]
+#[device_inline]
 unsafe fn own_bias(task: &ProductTask, column: u32, member: u32) -> [f32; 2] {
     [column + member, column + member + 128].map(|column| {
         // SAFETY: a column below `n`.

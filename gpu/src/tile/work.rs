@@ -15,24 +15,24 @@ pub(super) struct Work {
 
 impl Work {
     /// In tiles of `rows` × `columns`.
-    #[inline(always)]
+    #[device_inline]
     pub const fn of(task: &ProductTask, rows: u32, columns: u32) -> Self {
         Self::new([task.m, task.n, task.k.div_ceil(task.division)], rows, columns)
     }
 
     /// A C of `m` rows and `n` columns for each of `divisions`.
-    #[inline(always)]
+    #[device_inline]
     pub const fn new([m, n, divisions]: [u32; 3], rows: u32, columns: u32) -> Self {
         Self { rows: m.div_ceil(rows), columns: n.div_ceil(columns), divisions }
     }
 
-    #[inline(always)]
+    #[device_inline]
     pub const fn tiles(self) -> u32 {
         self.rows * self.columns * self.divisions
     }
 
     /// First row and column of tile `tile`, in tiles, and its division: strips of [`STRIP`] rows, column by column.
-    #[inline(always)]
+    #[device_inline]
     pub const fn tile_at(self, tile: u32) -> [u32; 3] {
         let Self { rows, columns, divisions } = self;
         // Divisions by unknown numbers take as long as the products of a slab: most launches need none.
@@ -48,7 +48,7 @@ impl Work {
 }
 
 /// Depths of a division.
-#[inline(always)]
+#[device_inline]
 pub(super) const fn depths_of(task: &ProductTask, division: u32) -> u32 {
     let left = task.k - division * task.division;
     if left < task.division { left } else { task.division }

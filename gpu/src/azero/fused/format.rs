@@ -86,40 +86,40 @@ impl RowAddress {
     /// # Safety
     /// The two rows, and those of each [`pair`](RowAddress::pair) that is taken, are activations in the block's shared memory; no other warp uses these channels of them before a
     /// barrier.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn new(base: u32, row: u32, chunk: u32, part: u32, lane: u32) -> Self {
         Self { base, row, chunk, part, lane }
     }
 
     /// Pair `number` of rows behind these.
-    #[inline(always)]
+    #[device_inline]
     pub fn pair(self, number: usize) -> Self {
         Self { base: self.base + number as u32 * 2 * self.row, ..self }
     }
 
     /// The lane's address for matrices row by row: (row 0, channels 0 to 7), (row 0, channels 8 to 15), then row 1.
-    #[inline(always)]
+    #[device_inline]
     fn matrices(self) -> u32 {
         let matrix = self.lane / 8;
         self.base + (matrix / 2) * self.row + (matrix & 1) * self.chunk + self.lane % 8 * 16
     }
 
     /// Writes the matrices of the part that is `part` bytes behind the first: 0, or the distance of the parts.
-    #[inline(always)]
+    #[device_inline]
     fn store(self, _: &WholeWarp, part: u32, words: [u32; 4]) {
         // SAFETY: the rows are the warp's, as whoever made the address vouches; the token says that its lanes are here together.
         unsafe { mma::store_matrix_x4_transposed(self.matrices() + part, words) }
     }
 
     /// Reads the matrices of such a part.
-    #[inline(always)]
+    #[device_inline]
     fn load(self, _: &WholeWarp, part: u32) -> [u32; 4] {
         // SAFETY: the rows are the warp's, as whoever made the address vouches; the token says that its lanes are here together.
         unsafe { mma::load_matrix_x4_transposed(self.matrices() + part) }
     }
 
     /// The words from the lane's first value on, channel g, column 2t, where a value is a word.
-    #[inline(always)]
+    #[device_inline]
     fn words(self) -> Shared<u32> {
         let (g, t) = (self.lane / 4, self.lane % 4);
         let first = self.base + g / 4 * self.chunk + g % 4 * 4 + 2 * t * 16;
@@ -128,7 +128,7 @@ impl RowAddress {
     }
 
     /// Words from the first value to value `number` of eight: next column, channel + 8, next row.
-    #[inline(always)]
+    #[device_inline]
     fn word(self, number: u32) -> u32 {
         (number & 1) * 4 + (number >> 1 & 1) * (self.chunk / 2) + (number >> 2) * (self.row / 4)
     }
@@ -148,7 +148,7 @@ pub const fn activation_bytes<F: Format>(boards: u32) -> u32 {
 ///
 /// # Safety
 /// `factors` has that row.
-#[inline(always)]
+#[device_inline]
 pub(super) unsafe fn load_factor<F: Format>(factors: *const f32, row: usize) -> f32 {
     // SAFETY: where the format has two parts, `factors` has that row.
     if F::PARTS == 2 { unsafe { load(factors, row) } } else { 1.0 }
@@ -194,7 +194,7 @@ pub struct Split;
 macro_rules! short_format {
     ($format:ident, $name:literal, $product:path, $pack:path, $unpack:path, $n256:path, $n128:path, $n64:path) => {
         impl Short for $format {
-            #[inline(always)]
+            #[device_inline]
             fn multiply<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], a: Tiles, b: [Tiles; 3], add: u32) {
                 let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
                 by_registers!(d, |d| $n256(whole, d, a, b, add), |d| $n128(whole, d, a, b, add), |d| $n64(
@@ -209,12 +209,12 @@ macro_rules! short_format {
             const PARTS: u32 = 1;
             const STEPS: u32 = 3;
 
-            #[inline(always)]
+            #[device_inline]
             fn sums<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], operands: Operands, member: u32) {
                 short::<Self, R>(whole, d, operands, member);
             }
 
-            #[inline(always)]
+            #[device_inline]
             fn step(
                 whole: &WholeWarp,
                 sums: &mut [[f32; 4]; 4],
@@ -231,12 +231,12 @@ macro_rules! short_format {
                 }
             }
 
-            #[inline(always)]
+            #[device_inline]
             fn store(whole: &WholeWarp, at: RowAddress, v: [f32; 8]) {
                 at.store(whole, 0, [$pack(v[0], v[1]), $pack(v[2], v[3]), $pack(v[4], v[5]), $pack(v[6], v[7])]);
             }
 
-            #[inline(always)]
+            #[device_inline]
             fn load(whole: &WholeWarp, at: RowAddress) -> [f32; 8] {
                 let words = at.load(whole, 0);
                 let [[a, b], [c, d]] = [$unpack(words[0]), $unpack(words[1])];
@@ -244,14 +244,14 @@ macro_rules! short_format {
                 [a, b, c, d, e, f, g, h]
             }
 
-            #[inline(always)]
+            #[device_inline]
             fn unpack(chunk: [u32; 4], _: [u32; 4]) -> [f32; 8] {
                 let [[a, b], [c, d]] = [$unpack(chunk[0]), $unpack(chunk[1])];
                 let [[e, f], [g, h]] = [$unpack(chunk[2]), $unpack(chunk[3])];
                 [a, b, c, d, e, f, g, h]
             }
 
-            #[inline(always)]
+            #[device_inline]
             fn pack(v: [f32; 8]) -> [[u32; 4]; 2] {
                 [[$pack(v[0], v[1]), $pack(v[2], v[3]), $pack(v[4], v[5]), $pack(v[6], v[7])], [0; 4]]
             }
@@ -274,19 +274,19 @@ short_format!(
 /// Half a unit of TF32's last place, in the bits of an f32.
 const HALF_UNIT: u32 = 0x1000;
 
-#[inline(always)]
+#[device_inline]
 fn to_tf32(value: f32) -> u32 {
     // A NaN whose bits can take the half unit: it stays a NaN.
     (if value.is_nan() { 0x7FFF_0000 } else { value.to_bits() }) + HALF_UNIT
 }
 
-#[inline(always)]
+#[device_inline]
 fn from_tf32(bits: u32) -> f32 {
     f32::from_bits(bits.wrapping_sub(HALF_UNIT))
 }
 
 impl Short for Tf32 {
-    #[inline(always)]
+    #[device_inline]
     fn multiply<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], a: Tiles, b: [Tiles; 3], add: u32) {
         let a = [a, a.offset(STEP_BYTES), a.offset(2 * STEP_BYTES)];
         by_registers!(d, |d| wgmma::tf32_n256(whole, d, a, b, add), |d| wgmma::tf32_n128(whole, d, a, b, add), |d| {
@@ -301,12 +301,12 @@ impl Format for Tf32 {
     const PARTS: u32 = 1;
     const STEPS: u32 = 3;
 
-    #[inline(always)]
+    #[device_inline]
     fn sums<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], operands: Operands, member: u32) {
         short::<Self, R>(whole, d, operands, member);
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn step(whole: &WholeWarp, sums: &mut [[f32; 4]; 4], odd: bool, [x, _]: [[u32; 4]; 2], [Vec4(w), _]: [Vec4; 2]) {
         if odd {
             sums[2] = mma::tf32(whole, sums[2], x, [w[0], w[1]]);
@@ -317,7 +317,7 @@ impl Format for Tf32 {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn store(_: &WholeWarp, at: RowAddress, v: [f32; 8]) {
         let words = at.words();
         for_each_value!(v, |number, value| {
@@ -325,19 +325,19 @@ impl Format for Tf32 {
         });
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn load(_: &WholeWarp, at: RowAddress) -> [f32; 8] {
         let words = at.words();
         let get = |number| from_tf32(words.get(at.word(number)));
         [get(0), get(1), get(2), get(3), get(4), get(5), get(6), get(7)]
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn unpack(chunk: [u32; 4], _: [u32; 4]) -> [f32; 8] {
         [from_tf32(chunk[0]), from_tf32(chunk[1]), from_tf32(chunk[2]), from_tf32(chunk[3]), 0.0, 0.0, 0.0, 0.0]
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn pack(v: [f32; 8]) -> [[u32; 4]; 2] {
         [
             [to_tf32(v[0]), to_tf32(v[1]), to_tf32(v[2]), to_tf32(v[3])],
@@ -361,7 +361,7 @@ macro_rules! for_each_value {
 use for_each_value;
 
 /// Starts products in half precision, with as many registers as the array has.
-#[inline(always)]
+#[device_inline]
 fn multiply_halves<const R: usize, const N: usize>(
     whole: &WholeGroup,
     d: &mut [f32; R],
@@ -375,12 +375,12 @@ fn multiply_halves<const R: usize, const N: usize>(
 }
 
 impl Parts for Split {
-    #[inline(always)]
+    #[device_inline]
     fn large<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], a: Tiles, b: Tiles, add: u32) {
         multiply_halves(whole, d, [a], [b], add);
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn small<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], a: Tiles, b: Tiles, b_part: u32, add: u32) {
         multiply_halves(whole, d, [a.offset(STEP_BYTES), a], [b, b.offset(b_part)], add);
     }
@@ -392,12 +392,12 @@ impl Format for Split {
     const PARTS: u32 = 2;
     const STEPS: u32 = 1;
 
-    #[inline(always)]
+    #[device_inline]
     fn sums<const R: usize>(whole: &WholeGroup, d: &mut [f32; R], operands: Operands, member: u32) {
         split::<Self, R>(whole, d, operands, member);
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn step(
         whole: &WholeWarp,
         sums: &mut [[f32; 4]; 4],
@@ -414,7 +414,7 @@ impl Format for Split {
         sums[1] = mma::f16(whole, sums[1], x, [w[2], w[3]]);
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn store(whole: &WholeWarp, at: RowAddress, v: [f32; 8]) {
         let split = |low, high| mma::split_f16(v[low], v[high]);
         let words = [split(0, 1), split(2, 3), split(4, 5), split(6, 7)];
@@ -422,12 +422,12 @@ impl Format for Split {
         at.store(whole, at.part, [words[0][1], words[1][1], words[2][1], words[3][1]]);
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn load(whole: &WholeWarp, at: RowAddress) -> [f32; 8] {
         Self::unpack(at.load(whole, 0), at.load(whole, at.part))
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn unpack(chunk: [u32; 4], second: [u32; 4]) -> [f32; 8] {
         let (large, small) = (Fp16::unpack(chunk, chunk), Fp16::unpack(second, second));
         [
@@ -442,7 +442,7 @@ impl Format for Split {
         ]
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn pack(v: [f32; 8]) -> [[u32; 4]; 2] {
         let split = |low, high| mma::split_f16(v[low], v[high]);
         let words = [split(0, 1), split(2, 3), split(4, 5), split(6, 7)];

@@ -73,7 +73,7 @@ pub fn shape(positions: u32, n: u32, filters: u32, hidden: u32, actions: u32) ->
     LaunchShape::new(n.div_ceil(positions), THREADS).with_shared(floats * 4)
 }
 
-#[inline(always)]
+#[device_inline]
 unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
     let filters = task.value_filters + task.policy_filters;
     let (inputs, value_inputs) = (filters * CELLS, task.value_filters * CELLS);
@@ -134,7 +134,7 @@ unsafe fn heads<const POSITIONS: usize>(task: HeadsTask) {
 ///
 /// # Safety
 /// `task` is a launch's, and `inputs` the values of its planes.
-#[inline(always)]
+#[device_inline]
 unsafe fn load_planes(task: &HeadsTask, planes: Shared<f32>, first: u32, positions: u32, inputs: u32) {
     let mut at = thread::thread_idx_x();
     while at < positions * inputs {
@@ -150,7 +150,7 @@ unsafe fn load_planes(task: &HeadsTask, planes: Shared<f32>, first: u32, positio
 }
 
 /// Adds column `column` of a matrix of `columns` columns times the inputs from `from` on.
-#[inline(always)]
+#[device_inline]
 unsafe fn product<const POSITIONS: usize>(
     sums: &mut [f32; POSITIONS],
     weights: *const f32,
@@ -177,7 +177,7 @@ unsafe fn product<const POSITIONS: usize>(
 }
 
 /// Value and policy of one position by a warp.
-#[inline(always)]
+#[device_inline]
 unsafe fn finish(task: HeadsTask, position: u32, row: u32, hidden: Shared<f32>, logits: Shared<f32>) {
     let lane = thread::lane();
     // SAFETY: one weight a unit, one mask, logit and probability an action of the position.
@@ -225,7 +225,7 @@ unsafe fn finish(task: HeadsTask, position: u32, row: u32, hidden: Shared<f32>, 
 }
 
 /// The largest of a warp's values; not a number if one is not.
-#[inline(always)]
+#[device_inline]
 fn warp_max(value: f32) -> f32 {
     let mut most = value;
     let mut distance = 16;

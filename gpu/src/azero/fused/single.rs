@@ -178,7 +178,7 @@ struct SharedLayout {
 }
 
 impl SharedLayout {
-    #[inline(always)]
+    #[device_inline]
     fn new<F: Format>() -> Self {
         let array = activation_bytes::<F>(1);
         let stage = conv_bytes::<F>(WIDTH);
@@ -214,7 +214,7 @@ impl SharedLayout {
 
 impl SharedLayout {
     /// Opens the ring and the mailboxes, by one thread of the block.
-    #[inline(always)]
+    #[device_inline]
     fn open<F: Format>(&self) {
         self.ring.open(THREADS / 32);
         self.x_box.open();
@@ -230,7 +230,7 @@ impl SharedLayout {
 ///
 /// # Safety
 /// Launched with [`shape`] of the format; `task` is the launch's.
-#[inline(always)]
+#[device_inline]
 unsafe fn single<F: Format>(task: SingleTask) {
     let shared = SharedLayout::new::<F>();
     let me = thread::thread_idx_x();
@@ -276,7 +276,7 @@ struct Rounds {
 ///
 /// # Safety
 /// All threads of the cluster call it for each position in turn, whose observation is in M. `task` is the launch's, and `weights` are those of its first convolution.
-#[inline(always)]
+#[device_inline]
 unsafe fn convolutions<F: Format>(
     task: SingleTask,
     shared: SharedLayout,
@@ -340,7 +340,7 @@ const fn array_bytes<F: Format>() -> u32 {
 }
 
 /// Waits for an array of activations, whose mailbox has had `round` rounds, and announces the next.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn receive<F: Format>(mailbox: Mailbox, round: &mut u32) {
     mailbox.wait(*round);
@@ -351,7 +351,7 @@ fn receive<F: Format>(mailbox: Mailbox, round: &mut u32) {
 }
 
 /// Zeroes an array by all threads of the block.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn clear(array: Shared<Vec4>) {
     let mut at = thread::thread_idx_x();
@@ -365,7 +365,7 @@ fn clear(array: Shared<Vec4>) {
 ///
 /// # Safety
 /// `task` is a launch's.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn load_head_weights(from: *const f32, filters: u32, to: Shared<f32>) {
     let mut at = thread::thread_idx_x();
@@ -400,7 +400,7 @@ impl Weights {
     ///
     /// # Safety
     /// `task` is a launch's, `rank` below [`BLOCKS`]; the ring's slots have room for a convolution each.
-    #[inline(always)]
+    #[device_inline]
     unsafe fn new<F: Format>(task: SingleTask, ring: Ring, rank: u32, n_positions: u32) -> Self {
         let bytes = block_bytes::<F>(task.n_convs - 1);
         // SAFETY: a launch's weights have `bytes` for each block of a cluster.
@@ -408,7 +408,7 @@ impl Weights {
         Self { ring, first, stage: 0, fetched: 0, n_convs: task.n_convs, all: task.n_convs * n_positions }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn fetch_first<F: Format>(&mut self) {
         while self.fetched < n_slots::<F>() && self.fetched < self.all {
             self.fetch_next::<F>();
@@ -416,7 +416,7 @@ impl Weights {
     }
 
     /// The warp is done with the present stage: it goes on to the next, and another one is fetched.
-    #[inline(always)]
+    #[device_inline]
     fn next<F: Format>(&mut self) {
         if thread::lane() == 0 {
             self.ring.release(self.stage);
@@ -427,7 +427,7 @@ impl Weights {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn fetch_next<F: Format>(&mut self) {
         if self.fetched == self.all {
             return;
@@ -444,7 +444,7 @@ impl Weights {
 }
 
 /// Index of a square in a chunk's array.
-#[inline(always)]
+#[device_inline]
 fn padded_index(cell: u32) -> u32 {
     (cell / SIDE + 1) * PADDED_WIDTH + cell % SIDE + 1
 }
@@ -453,7 +453,7 @@ fn padded_index(cell: u32) -> u32 {
 ///
 /// # Safety
 /// `task` is a launch's, `position` one of its `n`; nobody else uses `to`, which is M.
-#[inline(always)]
+#[device_inline]
 unsafe fn load_observation<F: Format>(task: SingleTask, to: Shared<Vec4>, position: u32) {
     let chunks = PLANES / F::CHANNELS;
     let mut item = thread::thread_idx_x();
@@ -481,7 +481,7 @@ unsafe fn load_observation<F: Format>(task: SingleTask, to: Shared<Vec4>, positi
 }
 
 /// Shared address of the lane's row of operand A for the warp's 16 squares, tap (-1, -1), first pair of chunks.
-#[inline(always)]
+#[device_inline]
 fn rows_of(from: Shared<Vec4>, rank: u32, warp_index: u32) -> u32 {
     let lane = thread::lane();
     let row = rank % HALVES * (SIDE / HALVES) + 2 * (warp_index % 2) + lane / 8 % 2;
@@ -489,7 +489,7 @@ fn rows_of(from: Shared<Vec4>, rank: u32, warp_index: u32) -> u32 {
 }
 
 /// Bytes from an array's first part to its second.
-#[inline(always)]
+#[device_inline]
 fn part_bytes<F: Format>() -> u32 {
     WIDTH / F::CHANNELS * chunk_bytes(1)
 }
@@ -498,7 +498,7 @@ fn part_bytes<F: Format>() -> u32 {
 ///
 /// # Safety
 /// All lanes call it. `from` is a whole array of activations; `weights` is the shared address of the first convolution's weights, which are there.
-#[inline(always)]
+#[device_inline]
 unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, warp_index: u32) -> [[f32; 4]; 2] {
     let a = rows_of(from, rank, warp_index);
     let mut sums = [[0.0; 4]; 4];
@@ -521,7 +521,7 @@ unsafe fn input_sums<F: Format>(from: Shared<Vec4>, rank: u32, weights: u32, war
 ///
 /// # Safety
 /// `weights` is the shared address of a convolution's weights, which are there, and `step` one of its steps.
-#[inline(always)]
+#[device_inline]
 unsafe fn step_weights<F: Format>(weights: u32, step: u32) -> [Vec4; 2] {
     let address = weights + step * STEP_BYTES * F::PARTS + thread::lane() * 16;
     // SAFETY: the stage has that step.
@@ -536,7 +536,7 @@ unsafe fn step_weights<F: Format>(weights: u32, step: u32) -> [Vec4; 2] {
 ///
 /// # Safety
 /// If they are wanted, `weights` is the shared address of the weights of a convolution of [`WIDTH`] channels, which are there.
-#[inline(always)]
+#[device_inline]
 unsafe fn torso_weights<F: Format>(weights: u32, warp_index: u32, wanted: bool) -> [Vec4; 18] {
     let mut ready = [Vec4([0; 4]); 18];
     if wanted {
@@ -565,7 +565,7 @@ unsafe fn torso_weights<F: Format>(weights: u32, warp_index: u32, wanted: bool) 
 ///
 /// # Safety
 /// All lanes call it. `from` is a whole array of activations.
-#[inline(always)]
+#[device_inline]
 unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18], warp_index: u32) -> [[f32; 4]; 2] {
     let pairs = tap_steps::<F>(WIDTH) / EIGHTHS;
     let a = rows_of(from, rank, warp_index) + warp_index / 2 * pairs * 2 * chunk_bytes(1);
@@ -591,7 +591,7 @@ unsafe fn torso_sums<F: Format>(from: Shared<Vec4>, rank: u32, ready: &[Vec4; 18
 ///
 /// # Safety
 /// As [`mma::load_matrix_x4`], for both parts of the activations.
-#[inline(always)]
+#[device_inline]
 unsafe fn add_step<F: Format>(whole: &WholeWarp, sums: &mut [[f32; 4]; 4], odd: bool, a: u32, [w, second]: [Vec4; 2]) {
     // SAFETY: the lane's rows of both parts are in the block's memory, aligned to 16 bytes, as is asked for; the whole warp is here.
     let operand = |part: u32| unsafe { mma::load_matrix_x4(a + part) };
@@ -606,13 +606,13 @@ unsafe fn add_step<F: Format>(whole: &WholeWarp, sums: &mut [[f32; 4]; 4], odd: 
     }
 }
 
-#[inline(always)]
+#[device_inline]
 fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
 }
 
 /// Puts a warp's sums where the threads of their squares and channels find them: `[eighth][square][channel]`.
-#[inline(always)]
+#[device_inline]
 fn write_sums(sums: Shared<f32>, c: [[f32; 4]; 2], warp_index: u32) {
     let lane = thread::lane();
     let at = (warp_index / 2 * BLOCK_CELLS + warp_index % 2 * 16 + lane / 4) * SUM_STRIDE + lane % 4 * 2;
@@ -626,7 +626,7 @@ fn write_sums(sums: Shared<f32>, c: [[f32; 4]; 2], warp_index: u32) {
 }
 
 /// The sum of this thread's square and channel.
-#[inline(always)]
+#[device_inline]
 fn read_sum(sums: Shared<f32>) -> f32 {
     let me = thread::thread_idx_x();
     let at = me / CHANNELS * SUM_STRIDE + me % CHANNELS;
@@ -638,7 +638,7 @@ fn read_sum(sums: Shared<f32>) -> f32 {
 ///
 /// # Safety
 /// All threads of the block call it. `to` is an array of activations at the same place in all blocks of the cluster, which have ended the mailbox's round before.
-#[inline(always)]
+#[device_inline]
 unsafe fn send<F: Format>(to: Shared<Vec4>, mailbox: Mailbox, rank: u32, warp_index: u32, value: f32) {
     let (me, lane) = (thread::thread_idx_x(), thread::lane());
     let of = |number: u32| warp::shuffle(warp::ALL, value, (lane & !7) + number);

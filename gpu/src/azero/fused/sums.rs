@@ -49,13 +49,13 @@ impl Operands {
     /// # Safety
     /// A stage of the ring holds the weights of the warpgroup from there on. The activations of all taps and steps, as `strides` says, are shared memory of the block; they are
     /// complete, published, and followed by a barrier. `stages` is at least 1, and at least 2 for a format of two parts.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn new(ring: Ring, first: u32, stages: u32, group: u32, b: Tiles, strides: Strides) -> Self {
         Self { ring, first, stages, group, b, strides }
     }
 
     /// The weights of stage `at`, once they are there.
-    #[inline(always)]
+    #[device_inline]
     fn weights(self, at: u32) -> Tiles {
         self.ring.wait(self.first + at);
         // SAFETY: the warpgroup's weights in a slot of the ring, as `new` asks; the stage is there, and copies of the ring need no publishing.
@@ -63,14 +63,14 @@ impl Operands {
     }
 
     /// The activations of a step.
-    #[inline(always)]
+    #[device_inline]
     fn activations(self, step: u32) -> Tiles {
         let (tap, pair) = (step >> self.strides.tap_steps.trailing_zeros(), step & (self.strides.tap_steps - 1));
         self.b.offset(pair * 2 * self.strides.chunk + tap / 3 * self.strides.tap_row + tap % 3 * 16)
     }
 
     /// Says that the warpgroup is done with stage `at`.
-    #[inline(always)]
+    #[device_inline]
     fn release(self, at: u32, member: u32) {
         if member == 0 {
             self.ring.release(self.first + at);
@@ -79,7 +79,7 @@ impl Operands {
 }
 
 /// Sums that stay in the tensor core from the first stage to the last. `R` is 128, 64 or 32.
-#[inline(always)]
+#[device_inline]
 pub fn short<F: Short, const R: usize>(whole: &WholeGroup, d: &mut [f32; R], operands: Operands, member: u32) {
     let mut at = 0;
     while at < operands.stages {
@@ -98,7 +98,7 @@ pub fn short<F: Short, const R: usize>(whole: &WholeGroup, d: &mut [f32; R], ope
 
 /// Sums of split numbers. A tensor core cuts its sums off, and loses more the larger they have become. So sums of large products leave it after two stages and are added up outside, rounded, while it
 /// works on the small products. These are 2⁻¹¹ as large, and so is what it loses of their sums, which stay in it. There are at least two stages.
-#[inline(always)]
+#[device_inline]
 pub fn split<F: Parts, const R: usize>(whole: &WholeGroup, d: &mut [f32; R], operands: Operands, member: u32) {
     debug_assert!(operands.stages > 1, "a last odd stage releases the one before");
     let (mut small, mut total) = ([0.0; R], [0.0; R]);
@@ -129,7 +129,7 @@ pub fn split<F: Parts, const R: usize>(whole: &WholeGroup, d: &mut [f32; R], ope
 }
 
 /// Starts the products of stage `at`, once its weights are there; the large ones replace `d` where `keep` is 0.
-#[inline(always)]
+#[device_inline]
 fn start_split<F: Parts, const R: usize>(
     whole: &WholeGroup,
     d: &mut [f32; R],
@@ -161,7 +161,7 @@ macro_rules! by_registers {
 pub(super) use by_registers;
 
 /// Waits until at most `PENDING` of the newest groups of products still run; `d` are results of the others.
-#[inline(always)]
+#[device_inline]
 fn complete<const R: usize, const PENDING: u32>(whole: &WholeGroup, d: &mut [f32; R]) {
     by_registers!(
         d,
@@ -185,7 +185,7 @@ macro_rules! for_each_pair {
 }
 pub(super) use for_each_pair;
 
-#[inline(always)]
+#[device_inline]
 fn add<const R: usize>(total: &mut [f32; R], d: &[f32; R]) {
     for_each_pair!(|PAIR| {
         if PAIR * 8 < R {

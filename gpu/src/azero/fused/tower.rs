@@ -158,7 +158,7 @@ struct SharedLayout {
 }
 
 impl SharedLayout {
-    #[inline(always)]
+    #[device_inline]
     fn new<F: Format>(boards: u32) -> Self {
         let arrays = array_bytes::<F>(boards);
         let (slots, stage) = (n_slots::<F>(boards), stage_bytes::<F>());
@@ -171,7 +171,7 @@ impl SharedLayout {
     }
 }
 
-#[inline(always)]
+#[device_inline]
 unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
     // The same in all lanes, and known to be so: conditions on it do not split warps.
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
@@ -201,7 +201,7 @@ unsafe fn tower<F: Format, const BOARDS: u32, const R: usize>(task: TowerTask) {
 }
 
 /// Zeroes the activations, whose edges stay so, and loads the heads' weights.
-#[inline(always)]
+#[device_inline]
 unsafe fn clear_and_load_heads<F: Format>(task: TowerTask, shared: SharedLayout, boards: u32) {
     let vectors = array_bytes::<F>(boards) / 16;
     // SAFETY: the activations have `vectors` vectors; a launch's task has `filters` rows of the heads' weights.
@@ -221,7 +221,7 @@ unsafe fn clear_and_load_heads<F: Format>(task: TowerTask, shared: SharedLayout,
 }
 
 /// The warps that fetch: all stages, once for each of the block's tiles. Only the first one's first lane asks; under `simt` all keep step.
-#[inline(always)]
+#[device_inline]
 unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, warp_index: u32, n_tiles: u32) {
     let per_tile = n_stages::<F>(PLANES) + (task.n_convs - 1) * n_stages::<F>(WIDTH);
     let (lane, in_place) = (thread::lane(), in_place::<F>(BOARDS));
@@ -258,7 +258,7 @@ unsafe fn fetch<F: Format, const BOARDS: u32>(task: TowerTask, ring: Ring, warp_
 }
 
 /// The warpgroups that multiply.
-#[inline(always)]
+#[device_inline]
 unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
     task: TowerTask,
     shared: SharedLayout,
@@ -324,7 +324,7 @@ unsafe fn work<F: Format, const BOARDS: u32, const R: usize>(
 ///
 /// # Safety
 /// As [`Operands::new`], for one of the block's arrays.
-#[inline(always)]
+#[device_inline]
 unsafe fn operands<F: Format, const BOARDS: u32>(
     ring: Ring,
     first: u32,
@@ -351,7 +351,7 @@ unsafe fn operands<F: Format, const BOARDS: u32>(
 ///
 /// # Safety
 /// As [`RowAddress::new`], for one of the block's arrays.
-#[inline(always)]
+#[device_inline]
 unsafe fn row_address<F: Format, const BOARDS: u32>(to: u32, channel: u32, lane: u32) -> RowAddress {
     let chunk = chunk_bytes(BOARDS);
     let part = WIDTH / F::CHANNELS * chunk;
@@ -361,7 +361,7 @@ unsafe fn row_address<F: Format, const BOARDS: u32>(to: u32, channel: u32, lane:
 }
 
 /// Planes of the tile's boards as the first channels of `to`; the others are zeroed up to [`PLANES`].
-#[inline(always)]
+#[device_inline]
 unsafe fn load_observations<F: Format, const BOARDS: u32>(task: TowerTask, to: u32, tile: u32) {
     let squares = BOARDS * CELLS;
     let chunks = PLANES / F::CHANNELS;
@@ -405,14 +405,14 @@ struct Affine {
 }
 
 impl Affine {
-    #[inline(always)]
+    #[device_inline]
     fn of(self, sum: f32) -> f32 {
         fma(sum, self.factor, self.bias)
     }
 }
 
 /// Factor and bias, the block's input where it is a block's second convolution, rectifier; into the array at `to`. In place, inputs of blocks come from and go to `kept`.
-#[inline(always)]
+#[device_inline]
 unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
     whole: &WholeWarp,
     d: &[f32; R],
@@ -460,7 +460,7 @@ unsafe fn finish<F: Format, const BOARDS: u32, const R: usize>(
 }
 
 /// Writes eight values of pair `pair` where the thread keeps them.
-#[inline(always)]
+#[device_inline]
 unsafe fn keep(kept: *mut Vec4, pair: usize, v: [f32; 8]) {
     // SAFETY: the caller gives room for 32 vectors, a worker apart.
     unsafe {
@@ -476,7 +476,7 @@ unsafe fn keep(kept: *mut Vec4, pair: usize, v: [f32; 8]) {
 }
 
 /// Reads what [`keep`] wrote.
-#[inline(always)]
+#[device_inline]
 unsafe fn load_kept(kept: *const Vec4, pair: usize) -> [f32; 8] {
     // SAFETY: the caller gives room for 32 vectors, a worker apart, which this thread has kept.
     let [a, b] = unsafe {
@@ -490,7 +490,7 @@ unsafe fn load_kept(kept: *const Vec4, pair: usize) -> [f32; 8] {
 ///
 /// # Safety
 /// `array` is an array of activations that is complete.
-#[inline(always)]
+#[device_inline]
 unsafe fn read_chunk<F: Format>(array: u32, boards: u32, chunk: u32, storage: u32) -> [f32; 8] {
     let address = array + chunk * chunk_bytes(boards) + storage * 16;
     // SAFETY: a chunk of the array.
@@ -505,13 +505,13 @@ unsafe fn read_chunk<F: Format>(array: u32, boards: u32, chunk: u32, storage: u3
 }
 
 /// Index of a board's square in a chunk's array.
-#[inline(always)]
+#[device_inline]
 fn storage_of(boards: u32, board: u32, cell: u32) -> u32 {
     ((cell / SIDE + 1) * boards + board) * PADDED_WIDTH + cell % SIDE + 1
 }
 
 /// Writes what a convolution left in `array`.
-#[inline(always)]
+#[device_inline]
 unsafe fn trace<F: Format, const BOARDS: u32>(task: TowerTask, array: u32, conv: u32, tile: u32) {
     let chunks = WIDTH / F::CHANNELS;
     let mut item = thread::thread_idx_x();
@@ -536,7 +536,7 @@ unsafe fn trace<F: Format, const BOARDS: u32>(task: TowerTask, array: u32, conv:
 }
 
 /// The heads' 1×1 convolutions of X: neighbouring threads share a square's channels.
-#[inline(always)]
+#[device_inline]
 unsafe fn heads<F: Format, const BOARDS: u32>(task: TowerTask, shared: SharedLayout, tile: u32) {
     let sharers = WORKERS / (BOARDS * CELLS);
     let (square, share) = (thread::thread_idx_x() / sharers, thread::thread_idx_x() % sharers);

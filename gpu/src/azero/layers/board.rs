@@ -75,7 +75,7 @@ pub const fn row_shape(n: u32, n_outputs: u32) -> LaunchShape {
 }
 
 /// Adds the products of three taps and a row of cells to a row of sums.
-#[inline(always)]
+#[device_inline]
 fn add_row(sums: &mut [f32; 8], taps: [f32; 3], row: &[f32; 8]) {
     unroll!(X in [0, 1, 2, 3, 4, 5, 6, 7] {
         if X > 0 {
@@ -89,7 +89,7 @@ fn add_row(sums: &mut [f32; 8], taps: [f32; 3], row: &[f32; 8]) {
 }
 
 /// The taps of an input for this thread's output.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn taps<const OUTPUTS: u32>(weights: Shared<f32>, first: u32, output: u32) -> [[f32; 3]; 3] {
     let mut taps = [[0.0; 3]; 3];
@@ -106,7 +106,7 @@ fn taps<const OUTPUTS: u32>(weights: Shared<f32>, first: u32, output: u32) -> [[
 ///
 /// # Safety
 /// `at` is a multiple of 4, `at + 8` at most the array's length.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn row(cells: Shared<f32>, at: u32) -> [f32; 8] {
     // SAFETY: both quads lie inside, as the caller says; shared arrays are aligned to 16 bytes.
@@ -118,7 +118,7 @@ unsafe fn row(cells: Shared<f32>, at: u32) -> [f32; 8] {
 ///
 /// # Safety
 /// The layer is valid; the row is this thread's.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn put_row(layer: &ConvLayer, sums: &[f32; 8], bias: f32, plane: usize, row: usize) {
     unroll!(HALF in [0, 1] {
@@ -147,7 +147,7 @@ unsafe fn put_row(layer: &ConvLayer, sums: &[f32; 8], bias: f32, plane: usize, r
 ///
 /// # Safety
 /// Every thread of a block of `THREADS` calls it; the layer is valid; the array has room for two tiles.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn copy_cells<const POSITIONS: u32, const COUNT: u32, const THREADS: u32>(
     layer: &ConvLayer,
@@ -179,7 +179,7 @@ unsafe fn copy_cells<const POSITIONS: u32, const COUNT: u32, const THREADS: u32>
 ///
 /// # Safety
 /// Every thread of a block of `THREADS` = `OUTPUTS * POSITIONS` calls it; the layer is valid, its board 8×8; the shared arrays hold two tiles each.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn convolve_board<const OUTPUTS: u32, const POSITIONS: u32, const THREADS: u32>(
     layer: &ConvLayer,

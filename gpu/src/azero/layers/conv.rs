@@ -99,7 +99,7 @@ impl Tiles {
 ///
 /// # Safety
 /// Every thread of the block calls it; the lines are valid, aligned global memory; the array has room.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn copy_lines<const THREADS: u32>(
     to: Shared<f32>,
@@ -131,7 +131,7 @@ struct Neighbours {
 }
 
 impl Neighbours {
-    #[inline(always)]
+    #[device_inline]
     fn new(layer: &ConvLayer, cell: u32) -> Self {
         let cells = layer.rows * layer.columns;
         let (position, cell_of) = (cell / cells, cell % cells);
@@ -152,7 +152,7 @@ impl Neighbours {
     ///
     /// # Safety
     /// The layer it was made of is valid.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn gather(&self, layer: &ConvLayer, input: u32) -> [f32; 9] {
         let mut values = [0.0; 9];
@@ -174,7 +174,7 @@ impl Neighbours {
 ///
 /// # Safety
 /// Every thread of a block of `THREADS` calls it; the layer describes valid memory; the shared arrays hold two tiles each.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn convolve<
     const OUTPUTS: u32,
@@ -241,7 +241,7 @@ unsafe fn convolve<
 ///
 /// # Safety
 /// The arrays hold two tiles each, of which this one is whole, and `half` is 0 or 1; output and cell are multiples of 4 below `OUTPUTS / R` and `CELLS / C`.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn multiply<const OUTPUTS: u32, const CELLS: u32, const INPUTS: u32, const R: usize, const C: usize>(
     (weights, my_output): (Shared<f32>, u32),
@@ -280,7 +280,7 @@ unsafe fn multiply<const OUTPUTS: u32, const CELLS: u32, const INPUTS: u32, cons
 ///
 /// # Safety
 /// The layer describes valid memory, and no other thread makes these outputs.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn write_outputs<const OUTPUTS: u32, const CELLS: u32, const R: usize, const C: usize>(
     layer: &ConvLayer,
@@ -317,7 +317,7 @@ unsafe fn write_outputs<const OUTPUTS: u32, const CELLS: u32, const R: usize, co
 }
 
 /// 0 for what is not above it; a NaN stays one, so that it is seen.
-#[inline(always)]
+#[device_inline]
 pub(super) fn rectify(value: f32) -> f32 {
     if value <= 0.0 { 0.0 } else { value }
 }

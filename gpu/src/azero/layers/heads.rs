@@ -125,7 +125,7 @@ pub trait Layout {
 pub enum Planar {}
 
 impl Layout for Planar {
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8] {
         let mut values = [0.0; 8];
@@ -146,7 +146,7 @@ impl Layout for Planar {
 pub struct Packed<F>(PhantomData<F>);
 
 impl<F: Format> Layout for Packed<F> {
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn channels(heads: &Heads, position: u32, cell: u32, channel: u32) -> [f32; 8] {
         let row = position as usize * heads.cells as usize + cell as usize;
@@ -170,7 +170,7 @@ const _: () = assert!(super::tensor::GROUP.is_multiple_of(AT_ONCE));
 ///
 /// # Safety
 /// Every thread of a block of [`THREADS`] calls it; `heads` describes valid memory; `parts` holds a quad for each thread.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
     let me = thread::thread_idx_x();
@@ -223,7 +223,7 @@ pub(super) unsafe fn make_planes<L: Layout>(heads: &Heads, parts: Shared<f32>) {
 /// # Safety
 /// Every thread of the block calls it. The planes of positions `first` to `first + P` from plane `from` on have `n_inputs` values; `weights` are `[n_inputs,
 /// n_outputs]`; `staged` holds `CHUNK * P` values.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 #[allow(clippy::too_many_arguments, reason = "what a layer is made of")]
 unsafe fn linear<const P: usize>(
@@ -303,7 +303,7 @@ unsafe fn linear<const P: usize>(
 ///
 /// # Safety
 /// Every thread of a block of [`THREADS`] calls it; `heads` describes valid memory; `staged` holds `CHUNK * P` values, `parts` `THREADS * P`.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn make_outputs<const P: usize>(heads: &Heads, staged: Shared<f32>, parts: Shared<f32>) {
     let me = thread::thread_idx_x();
@@ -352,7 +352,7 @@ unsafe fn make_outputs<const P: usize>(heads: &Heads, staged: Shared<f32>, parts
 }
 
 /// Hyperbolic tangent with an absolute error below 3e-7. (That of `libm` is a call, for which registers are put aside.)
-#[inline(always)]
+#[device_inline]
 fn tanh(x: f32) -> f32 {
     let e = exp2_approx(-2.0 * core::f32::consts::LOG2_E * x.abs());
     ((1.0 - e) / (1.0 + e)).copysign(x)
@@ -362,7 +362,7 @@ fn tanh(x: f32) -> f32 {
 ///
 /// # Safety
 /// The whole warp calls it; the position's shares and logits are there.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn finish(heads: &Heads, position: u32, own: u32, parts: Shared<f32>) {
     let lane = thread::lane();

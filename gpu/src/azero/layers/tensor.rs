@@ -164,24 +164,24 @@ pub enum Fp16 {}
 impl Format for Tf32 {
     const PER_WORD: u32 = 1;
 
-    #[inline(always)]
+    #[device_inline]
     fn pack(values: [f32; 4]) -> [u32; 4] {
         // The NaN that half a last place more does not make a number.
         values.map(|value| if value.is_nan() { f32::NAN.to_bits() } else { value.to_bits() })
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn unpack(words: [u32; 4]) -> [f32; 4] {
         words.map(f32::from_bits)
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn operand(word: u32) -> u32 {
         // Half of the last place that the product looks at: it leaves out the rest.
         word.wrapping_add(0x1000)
     }
 
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn product(warp: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
         mma::tf32(warp, c, a, b)
@@ -193,24 +193,24 @@ macro_rules! short {
         impl Format for $name {
             const PER_WORD: u32 = 2;
 
-            #[inline(always)]
+            #[device_inline]
             fn pack(values: [f32; 4]) -> [u32; 4] {
                 [mma::$pack(values[0], values[1]), mma::$pack(values[2], values[3]), 0, 0]
             }
 
-            #[inline(always)]
+            #[device_inline]
             fn unpack(words: [u32; 4]) -> [f32; 4] {
                 let unpack: fn(u32) -> [f32; 2] = $unpack;
                 let ([a, b], [c, d]) = (unpack(words[0]), unpack(words[1]));
                 [a, b, c, d]
             }
 
-            #[inline(always)]
+            #[device_inline]
             fn operand(word: u32) -> u32 {
                 word
             }
 
-            #[inline(always)]
+            #[device_inline]
             #[track_caller]
             fn product(warp: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
                 mma::$product(warp, c, a, b)
@@ -223,7 +223,7 @@ short!(Bf16, pack_bf16, |word| [f32::from_bits(word << 16), f32::from_bits(word 
 short!(Fp16, pack_f16, mma::unpack_f16, f16);
 
 /// The permutation of a row's pieces in the weights' tile: another for each of the eight rows that `ldmatrix` reads at once.
-#[inline(always)]
+#[device_inline]
 const fn twist<const ACROSS: u32>(output: u32) -> u32 {
     output / (2 * ACROSS) % 4 * 2 + output % 2
 }
@@ -242,7 +242,7 @@ struct Tile {
 
 impl Tile {
     /// The tile of this block. Traps where the launch has less shared memory than `tiles` says.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn new(layer: &TensorLayer, tiles: Tiles) -> Self {
         let dynamic = shared::dynamic::<Vec4>(0, tiles.shared_bytes(layer.columns) / 16);
@@ -266,7 +266,7 @@ impl Tile {
 ///
 /// # Safety
 /// Every thread of the block calls it; the layer is valid; nobody reads this half.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn copy_cells(layer: &TensorLayer, tile: &Tile, half: u32, chunk: u32) {
     let words = layer.input_words - chunk * CHUNK;
@@ -291,7 +291,7 @@ unsafe fn copy_cells(layer: &TensorLayer, tile: &Tile, half: u32, chunk: u32) {
 ///
 /// # Safety
 /// As [`copy_cells`].
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn copy_weights<const ACROSS: u32>(layer: &TensorLayer, tile: &Tile, outputs: u32, stage: u32, step: u32) {
     let from = (step as usize * layer.line as usize + tile.first_output as usize) * CHUNK as usize;
@@ -313,7 +313,7 @@ type Operands = ([[u32; 4]; 4], [[u32; 4]; 4]);
 ///
 /// # Safety
 /// The whole warp calls it; the tiles are whole.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn read_group<F: Format, const DOWN: usize, const ACROSS: usize>(
     at_cells: &[u32; 4],
@@ -340,7 +340,7 @@ unsafe fn read_group<F: Format, const DOWN: usize, const ACROSS: usize>(
 }
 
 /// Adds a group's products to the warp's sums. The whole warp calls it.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn multiply<F: Format, const DOWN: usize, const ACROSS: usize>(
     sums: &mut [[[f32; 4]; 8]; 4],
@@ -362,7 +362,7 @@ fn multiply<F: Format, const DOWN: usize, const ACROSS: usize>(
 ///
 /// # Safety
 /// The whole warp calls it; the tiles are whole, and have as many groups.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn multiply_groups<F: Format, const DOWN: usize, const ACROSS: usize>(
     sums: &mut [[[f32; 4]; 8]; 4],
@@ -393,7 +393,7 @@ unsafe fn multiply_groups<F: Format, const DOWN: usize, const ACROSS: usize>(
 ///
 /// # Safety
 /// Every thread of a block of [`THREADS`] calls it; the layer describes valid memory; the launch has the tiles' dynamic shared memory.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u32, const WARPS_DOWN: u32>(
     layer: &TensorLayer,
@@ -450,7 +450,7 @@ unsafe fn convolve<F: Format, const DOWN: usize, const ACROSS: usize, const N: u
 }
 
 /// For each of the cells whose rows a lane names to `ldmatrix`, the first in row `first_row` of the tile: a bit for each tap that is on the board.
-#[inline(always)]
+#[device_inline]
 fn taps_on_board<const DOWN: usize>(layer: &TensorLayer, tile: &Tile, first_row: u32) -> [u32; 4] {
     let mut on_board = [0u32; 4];
     unroll!(D in [0, 1, 2, 3] {
@@ -471,7 +471,7 @@ fn taps_on_board<const DOWN: usize>(layer: &TensorLayer, tile: &Tile, first_row:
 
 /// Shared addresses of the rows of cells that a lane names to `ldmatrix` for a tap, `shift` rows from its own, of which the first is `first_row`: those of zeros where the tap is not on the
 /// board.
-#[inline(always)]
+#[device_inline]
 fn addresses_of_cells<const DOWN: usize>(
     tile: &Tile,
     first_row: u32,
@@ -494,7 +494,7 @@ fn addresses_of_cells<const DOWN: usize>(
 ///
 /// # Safety
 /// The layer is valid, and the lane's outputs are no other thread's.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn put_quads<F: Format, const DOWN: usize, const ACROSS: usize>(
     layer: &TensorLayer,
@@ -524,7 +524,7 @@ unsafe fn put_quads<F: Format, const DOWN: usize, const ACROSS: usize>(
 ///
 /// # Safety
 /// The layer is valid, the cell one of its own; the outputs are this thread's, the first a multiple of four.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn put_quad<F: Format>(layer: &TensorLayer, cell: u32, output: u32, quad: [f32; 4]) {
     let word = output / F::PER_WORD;
@@ -568,7 +568,7 @@ struct Pair([u32; 2]);
 ///
 /// # Safety
 /// Launched with [`pack_shape`]; `packing` describes valid memory.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn pack<F: Format>(packing: &Packing) {
     let word = thread::index_1d();

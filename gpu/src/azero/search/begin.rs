@@ -16,7 +16,7 @@ pub const fn shape(n_trees: u32) -> LaunchShape {
 /// # Safety
 /// Launched with [`shape`]. The arrays of `trees` are as [`Trees`] says, with room for one node, position and leaf; the roots are positions that are not
 /// over; `out` has a row for each tree's first leaf.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn begin<G: Searched>(trees: Trees<G>, out: Observations) {
     let tree = thread::block_idx_x();
     // SAFETY: the block has the tree alone.
@@ -45,7 +45,7 @@ pub unsafe fn begin<G: Searched>(trees: Trees<G>, out: Observations) {
 ///
 /// # Safety
 /// Launched with [`shape`], after the roots were expanded and before anything else was selected.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn add_noise<G: Searched>(trees: Trees<G>, alpha: f64, epsilon: f32) {
     let tree = thread::block_idx_x();
     let lane = thread::lane();

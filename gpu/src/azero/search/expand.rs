@@ -46,7 +46,7 @@ pub mod uses {
 ///
 /// # Safety
 /// The row of leaf number `number` of the tree exists, where values are used; `leaf` is that leaf.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn value_of(evaluations: &Evaluations, tree: u32, number: u32, leaf: &Leaf) -> (f32, u32) {
     if leaf.kind() == kind::OVER {
         return (outcome_value(leaf.outcome()), 0);
@@ -68,7 +68,7 @@ pub unsafe fn value_of(evaluations: &Evaluations, tree: u32, number: u32, leaf: 
 /// # Safety
 /// Called by all lanes of one warp; `leaf` is leaf number `number` of the tree, of [`kind::NEW`]; its children and position fit, and nobody else accesses them
 /// or the leaf's node meanwhile.
-#[inline(always)]
+#[device_inline]
 #[allow(clippy::too_many_arguments, reason = "one leaf's whole input")]
 pub unsafe fn expand<G: Searched>(
     trees: &Trees<G>,
@@ -130,7 +130,7 @@ pub unsafe fn expand<G: Searched>(
 }
 
 /// The sum of `n` weights in the order of their ranks. The whole warp calls it.
-#[inline(always)]
+#[device_inline]
 fn sum_in_order(n: u32, weight: impl Fn(u32) -> f32) -> f32 {
     let mut sum = 0.0;
     let mut first = 0;
@@ -148,7 +148,7 @@ fn sum_in_order(n: u32, weight: impl Fn(u32) -> f32) -> f32 {
 }
 
 /// Whether a leaf grows in a tree that holds `size` nodes and `n_positions` positions.
-#[inline(always)]
+#[device_inline]
 pub fn grows<G: Searched>(trees: &Trees<G>, leaf: &Leaf, size: u32, n_positions: u32) -> bool {
     leaf.kind() == kind::NEW
         && leaf.path_length < MAX_PATH

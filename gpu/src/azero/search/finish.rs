@@ -51,7 +51,7 @@ pub struct FoundAction {
 const _: () = assert!(size_of::<Found>() == 24 && size_of::<FoundAction>() == 16);
 
 /// A child's weight in the choice: `(visits / most)^(1 / temperature)`.
-#[inline(always)]
+#[device_inline]
 fn weight(visits: u32, most: u32, temperature: f32) -> f32 {
     if visits == 0 {
         0.0
@@ -63,7 +63,7 @@ fn weight(visits: u32, most: u32, temperature: f32) -> f32 {
 }
 
 /// A child as the player to move at the root sees it.
-#[inline(always)]
+#[device_inline]
 fn found_action(child: &Node, player: Player) -> FoundAction {
     let outcome = child.outcome();
     let value = if outcome.is_over() {
@@ -81,7 +81,7 @@ fn found_action(child: &Node, player: Player) -> FoundAction {
 ///
 /// # Safety
 /// Launched with [`shape`]. Every tree's root is expanded and no leaf waits. `found` holds `n_trees` values, `actions` `[n_trees, MAX_LEGAL]`.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn finish<G: Searched>(trees: Trees<G>, found: *mut Found, actions: *mut FoundAction, n_trees: u32) {
     let Some(tree) = thread::index_1d_below(n_trees) else { return };
     // SAFETY: tree < n_trees; the root's children exist, at most MAX_LEGAL of them.

@@ -22,7 +22,7 @@ pub const fn shape<G: Searched>(n_trees: u32, n_leaves: u32, n_playouts: u32) ->
 ///
 /// # Safety
 /// Launched with [`shape`] for at least as many leaves as wait; the leaves were selected; `values` has their rows; `n_playouts` is below 2¹⁶.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn playouts<G: Searched>(
     trees: Trees<G>,
     values: *mut f32,

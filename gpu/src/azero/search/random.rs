@@ -32,7 +32,7 @@ pub const fn key(seed: u64, game: u64, ply: u64) -> u64 {
 }
 
 /// Stream `index` of a purpose; `index` is below 2⁴⁰.
-#[inline(always)]
+#[device_inline]
 pub fn stream(key: u64, purpose: Purpose, index: u64) -> Stream {
     let counter = ((purpose as u64) << 40 | index).wrapping_mul(2);
     let low = element(key, counter);
@@ -42,19 +42,19 @@ pub fn stream(key: u64, purpose: Purpose, index: u64) -> Stream {
 }
 
 /// A number in [0, 1) of 24 bits.
-#[inline(always)]
+#[device_inline]
 pub fn unit_f32(stream: &mut Stream) -> f32 {
     (stream.next_u64() >> 40) as f32 * (1.0 / 16_777_216.0)
 }
 
 /// A number in [0, 1) of 53 bits.
-#[inline(always)]
+#[device_inline]
 fn unit_f64(stream: &mut Stream) -> f64 {
     (stream.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
 }
 
 /// A standard normal number by Marsaglia's polar method.
-#[inline(always)]
+#[device_inline]
 fn normal(stream: &mut Stream) -> f64 {
     loop {
         let u = 2.0 * unit_f64(stream) - 1.0;
@@ -68,7 +68,7 @@ fn normal(stream: &mut Stream) -> f64 {
 
 /// A gamma number of shape `alpha` > 0 and scale 1: Marsaglia and Tsang's method, and below shape 1 the number of shape `alpha + 1` times
 /// `U^(1 / alpha)`.
-#[inline(always)]
+#[device_inline]
 pub fn gamma(stream: &mut Stream, alpha: f64) -> f64 {
     let boosted = alpha < 1.0;
     let shape = if boosted { alpha + 1.0 } else { alpha };

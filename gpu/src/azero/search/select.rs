@@ -4,7 +4,7 @@ use super::tree::{Head, Leaf, MAX_PATH, Node, Searched, Trees, kind, outcome_val
 use crate::cuda::{math, memory, sync, thread, warp};
 
 /// The score of a child for the player who is to move at its parent; `exploration` is `c_puct · √N` of the parent.
-#[inline(always)]
+#[device_inline]
 pub fn score(child: &Node, player: crate::mcts::Player, exploration: f32) -> f32 {
     let n = child.visits + child.pending;
     let outcome = child.outcome();
@@ -22,7 +22,7 @@ pub fn score(child: &Node, player: crate::mcts::Player, exploration: f32) -> f32
 ///
 /// # Safety
 /// Called by all lanes of one warp that has the tree alone; the tree has a root; `leaf < max_leaves`.
-#[inline(always)]
+#[device_inline]
 unsafe fn descend<G: Searched>(trees: &Trees<G>, tree: u32, leaf: u32, c_puct: f32) {
     let lane = thread::lane();
     // SAFETY: children of a node lie below the tree's size; the depth stays below MAX_PATH, since deeper nodes are not expanded; lane 0 alone writes.
@@ -79,7 +79,7 @@ unsafe fn descend<G: Searched>(trees: &Trees<G>, tree: u32, leaf: u32, c_puct: f
 ///
 /// # Safety
 /// As [`descend`], which came there; called by one lane.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn note_leaf<G: Searched>(
     trees: &Trees<G>,
@@ -114,7 +114,7 @@ unsafe fn note_leaf<G: Searched>(
 /// # Safety
 /// Called by all lanes of one warp that has the tree alone; the root is expanded; no leaf waits for its value; `n_leaves <= max_leaves`; `head` is the
 /// tree's.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn select<G: Searched>(trees: &Trees<G>, tree: u32, head: &mut Head, n_leaves: u32, c_puct: f32) {
     let n = if head.remaining < n_leaves { head.remaining } else { n_leaves };
     let mut leaf = 0;

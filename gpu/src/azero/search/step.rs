@@ -62,7 +62,7 @@ pub struct Scratch {
 ///
 /// # Safety
 /// Called by all lanes of one warp, which has the leaf alone; the leaf's row exists where observations are written.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn observe<G: Searched>(trees: &Trees<G>, out: &Observations, tree: u32, number: u32) {
     let lane = thread::lane();
     // SAFETY: this warp has the leaf alone, and the leaf's row exists where observations are written, as the caller says.
@@ -94,7 +94,7 @@ pub unsafe fn observe<G: Searched>(trees: &Trees<G>, out: &Observations, tree: u
 ///
 /// # Safety
 /// Called by all lanes of one warp that has the tree alone; `leaf` is leaf number `number`.
-#[inline(always)]
+#[device_inline]
 unsafe fn back_up<G: Searched>(trees: &Trees<G>, tree: u32, number: u32, leaf: &Leaf, value: f32) {
     let mut depth = thread::lane();
     while depth < leaf.path_length {
@@ -118,7 +118,7 @@ unsafe fn back_up<G: Searched>(trees: &Trees<G>, tree: u32, number: u32, leaf: &
 /// # Safety
 /// Launched with [`shape`] for the larger of `n_leaves` and the number of leaves that wait. The arrays of `trees` are as [`Trees`] says and begun by
 /// [`begin`](super::begin::begin); `evaluations` has rows for the leaves that wait, `out` for those selected.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn step<G: Searched>(
     trees: Trees<G>,
     evaluations: Evaluations,

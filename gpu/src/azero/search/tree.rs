@@ -55,7 +55,7 @@ const _: () = assert!(size_of::<Node>() == 32);
 
 impl Node {
     /// A node that nobody has visited.
-    #[inline(always)]
+    #[device_inline]
     pub const fn new(action: u32, prior: f32, outcome: Outcome, to_move: Player) -> Self {
         Self {
             visits: 0,
@@ -70,25 +70,25 @@ impl Node {
     }
 
     /// The action that leads here.
-    #[inline(always)]
+    #[device_inline]
     pub const fn action(&self) -> u32 {
         self.action_children & 0xffff
     }
 
     /// Number of children; 0 for a node that is not expanded.
-    #[inline(always)]
+    #[device_inline]
     pub const fn n_children(&self) -> u32 {
         self.action_children >> 16
     }
 
     /// How the position stands.
-    #[inline(always)]
+    #[device_inline]
     pub const fn outcome(&self) -> Outcome {
         Outcome::from_code(self.info)
     }
 
     /// Who is to move.
-    #[inline(always)]
+    #[device_inline]
     pub const fn to_move(&self) -> Player {
         Player::from_index(self.info >> 2)
     }
@@ -120,25 +120,25 @@ pub struct Leaf {
 
 impl Leaf {
     /// A leaf whose legal actions are still to be counted.
-    #[inline(always)]
+    #[device_inline]
     pub const fn new(at: u32, node: &Node, path_length: u32, kind: u32) -> Self {
         Self { node: at, path_length, state: kind | node.info << 8, n_legal: 0 }
     }
 
     /// One of [`kind`].
-    #[inline(always)]
+    #[device_inline]
     pub const fn kind(&self) -> u32 {
         self.state & 0xff
     }
 
     /// How the position stands.
-    #[inline(always)]
+    #[device_inline]
     pub const fn outcome(&self) -> Outcome {
         Outcome::from_code(self.state >> 8)
     }
 
     /// Who is to move.
-    #[inline(always)]
+    #[device_inline]
     pub const fn to_move(&self) -> Player {
         Player::from_index(self.state >> 10)
     }
@@ -234,7 +234,7 @@ pub struct Trees<G> {
 }
 
 impl<G> Clone for Trees<G> {
-    #[inline(always)]
+    #[device_inline]
     fn clone(&self) -> Self {
         *self
     }
@@ -245,25 +245,25 @@ impl<G> Copy for Trees<G> {}
 const _: () = assert!(size_of::<Trees<u64>>() == 80);
 
 impl<G: Searched> Trees<G> {
-    #[inline(always)]
+    #[device_inline]
     fn node_at(&self, tree: u32, node: u32) -> usize {
         tree as usize * self.capacity as usize + node as usize
     }
 
     /// Index of a leaf in the arrays by leaf.
-    #[inline(always)]
+    #[device_inline]
     pub fn leaf_at(&self, tree: u32, leaf: u32) -> usize {
         tree as usize * self.max_leaves as usize + leaf as usize
     }
 
     /// Index of an entry of a leaf's path.
-    #[inline(always)]
+    #[device_inline]
     pub fn path_at(&self, tree: u32, leaf: u32, depth: u32) -> usize {
         self.leaf_at(tree, leaf) * MAX_PATH as usize + depth as usize
     }
 
     /// Index of a kept position.
-    #[inline(always)]
+    #[device_inline]
     pub fn position_at(&self, tree: u32, position: u32) -> usize {
         tree as usize * self.n_positions as usize + position as usize
     }
@@ -272,7 +272,7 @@ impl<G: Searched> Trees<G> {
     ///
     /// # Safety
     /// The tree exists, `node < capacity`, and nobody writes the node meanwhile.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn node(&self, tree: u32, node: u32) -> Node {
         // SAFETY: the tree exists and the node is below its capacity, as the caller says; a node is two aligned vectors of 16 bytes.
@@ -286,7 +286,7 @@ impl<G: Searched> Trees<G> {
     ///
     /// # Safety
     /// The tree exists, `node < capacity`, and nobody else accesses the node meanwhile.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn set_node(&self, tree: u32, node: u32, value: Node) {
         // SAFETY: the tree exists and the node is below its capacity, as the caller says; a node is two aligned vectors of 16 bytes.
@@ -302,7 +302,7 @@ impl<G: Searched> Trees<G> {
     ///
     /// # Safety
     /// As [`set_node`](Self::set_node).
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn set_visits(&self, tree: u32, node: u32, value: &Node) {
         // SAFETY: the tree exists and the node is below its capacity, as the caller says; its first half is one aligned vector of 16 bytes.
@@ -317,7 +317,7 @@ impl<G: Searched> Trees<G> {
     ///
     /// # Safety
     /// The tree exists, and nobody writes the head meanwhile.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn head(&self, tree: u32) -> Head {
         // SAFETY: there is a head for each tree, of which this is one, as the caller says.
@@ -328,7 +328,7 @@ impl<G: Searched> Trees<G> {
     ///
     /// # Safety
     /// The tree exists, and nobody else accesses the head meanwhile.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn set_head(&self, tree: u32, head: Head) {
         // SAFETY: there is a head for each tree, of which this is one, as the caller says.
@@ -339,7 +339,7 @@ impl<G: Searched> Trees<G> {
     ///
     /// # Safety
     /// The tree exists, `leaf < max_leaves`, and nobody writes it meanwhile.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn leaf(&self, tree: u32, leaf: u32) -> Leaf {
         // SAFETY: there are `max_leaves` leaves for each tree, of which this is one, as the caller says.
@@ -348,7 +348,7 @@ impl<G: Searched> Trees<G> {
 }
 
 /// What an outcome is worth to the first player.
-#[inline(always)]
+#[device_inline]
 pub const fn outcome_value(outcome: Outcome) -> f32 {
     match outcome {
         Outcome::Win(Player::First) => 1.0,
@@ -358,7 +358,7 @@ pub const fn outcome_value(outcome: Outcome) -> f32 {
 }
 
 /// A value for the first player as `player` sees it, and back.
-#[inline(always)]
+#[device_inline]
 pub const fn seen_by(player: Player, value: f32) -> f32 {
     match player {
         Player::First => value,

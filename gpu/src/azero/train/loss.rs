@@ -137,7 +137,7 @@ pub unsafe fn azero_train_loss(loss: Loss) {
 }
 
 /// Calls `of` with each of `n_words` words of actions, whether the lane's action of it is legal, and its logit. Four at a time are on their way together.
-#[inline(always)]
+#[device_inline]
 fn each_word(n_words: u32, logit: impl Fn(u32) -> (bool, f32), mut of: impl FnMut(u32, bool, f32)) {
     let mut first = 0;
     while first < n_words {
@@ -156,7 +156,7 @@ fn each_word(n_words: u32, logit: impl Fn(u32) -> (bool, f32), mut of: impl FnMu
 }
 
 /// The largest logit of the legal actions and the action that has it, of `n_words` words of actions. The whole warp calls it.
-#[inline(always)]
+#[device_inline]
 fn likeliest(n_words: u32, logit: impl Fn(u32) -> (bool, f32)) -> (f32, u32) {
     let (mut most, mut likeliest) = (f32::NEG_INFINITY, u32::MAX);
     each_word(n_words, logit, |word, is_legal, logit| {
@@ -168,7 +168,7 @@ fn likeliest(n_words: u32, logit: impl Fn(u32) -> (bool, f32)) -> (f32, u32) {
 }
 
 /// The sum of `exp(logit - most)` over the legal actions. The whole warp calls it.
-#[inline(always)]
+#[device_inline]
 fn sum_of_exponentials(n_words: u32, most: f32, logit: impl Fn(u32) -> (bool, f32)) -> f32 {
     let mut sum = 0.0;
     each_word(n_words, logit, |_, is_legal, logit| {
@@ -180,7 +180,7 @@ fn sum_of_exponentials(n_words: u32, most: f32, logit: impl Fn(u32) -> (bool, f3
 }
 
 /// Loss of the value `tanh(output)`, and its derivative by the output.
-#[inline(always)]
+#[device_inline]
 fn value_loss(output: f32, target: f32, weight: f32) -> (f32, f32) {
     let value = libm::tanhf(output);
     let distance = value - target;

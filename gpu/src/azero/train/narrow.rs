@@ -58,7 +58,7 @@ pub const fn gradient_shape(n_parts: u32, n_inputs: u32) -> LaunchShape {
 }
 
 /// Four pixels from `first` on; one that is not before `end` has the number of the first.
-#[inline(always)]
+#[device_inline]
 fn four_pixels(first: u32, end: u32) -> [u32; 4] {
     let own = |i: u32| if first + i < end { first + i } else { first };
     [own(0), own(1), own(2), own(3)]
@@ -66,13 +66,13 @@ fn four_pixels(first: u32, end: u32) -> [u32; 4] {
 
 impl Product {
     /// Element `channel` of a pixel's inputs or, backward, of the result.
-    #[inline(always)]
+    #[device_inline]
     const fn input_at(&self, pixel: u32, channel: u32) -> usize {
         pixel as usize * self.n_inputs as usize + channel as usize
     }
 
     /// The same of bfloat16.
-    #[inline(always)]
+    #[device_inline]
     const fn short_at(&self, pixel: u32, channel: u32) -> usize {
         pixel as usize * short_line(self.n_inputs) as usize + channel as usize
     }
@@ -81,7 +81,7 @@ impl Product {
     ///
     /// # Safety
     /// The inputs are there, and have the pixels and channels, whose first is a multiple of 4.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn input_quads(&self, pixels: [u32; 4], channel: u32) -> [[f32; 4]; 4] {
         // SAFETY: the caller's.
@@ -97,7 +97,7 @@ impl Product {
     ///
     /// # Safety
     /// The channel is below their number, and the weights are there.
-    #[inline(always)]
+    #[device_inline]
     unsafe fn narrow_weights(&self, channel: u32) -> [[f32; 4]; 4] {
         let at = (channel * OUTPUTS) as usize;
         // SAFETY: the caller's; channels are whole quads.
@@ -113,9 +113,9 @@ impl Product {
 }
 
 /// Sums of 16 values over a warp's lanes: lane `l` gets that of value `l / 2`. In each step lanes keep half of what they have and give the other half to the lane that keeps it.
-#[inline(always)]
+#[device_inline]
 fn sums_of_lanes(values: [f32; 16]) -> f32 {
-    #[inline(always)]
+    #[device_inline]
     fn step<const N: usize, const HALF: usize>(values: [f32; N], distance: u32) -> [f32; HALF] {
         let is_upper = thread::lane() & distance != 0;
         let mut kept = [0.0; HALF];
@@ -181,7 +181,7 @@ pub unsafe fn azero_train_forward_heads(value: Product, policy: Product) {
 ///
 /// # Safety
 /// The layers describe valid memory. All threads of the grid are here.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn forward<const N: usize>(layers: [&Product; N]) {
     let (layer, lane) = (layers[0], thread::lane());
@@ -282,7 +282,7 @@ pub unsafe fn azero_train_backward_heads(value: Product, policy: Product) {
 ///
 /// # Safety
 /// The layers describe valid memory.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn backward<const N: usize>(layers: [&Product; N]) {
     let layer = layers[0];
@@ -382,7 +382,7 @@ pub unsafe fn azero_train_gradient_heads(value: Product, policy: Product) {
 ///
 /// # Safety
 /// The layers describe valid memory. All threads of the grid are here.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn gradient<const N: usize>(layers: [&Product; N], of_threads: [Shared<Vec4>; N], of_warps: Shared<Vec4>) {
     let layer = layers[0];

@@ -205,7 +205,7 @@ struct ThreadRange {
 
 impl ThreadRange {
     /// The pixel number `i` of the thread's, and whether it is there; one that is not has the number of another that is.
-    #[inline(always)]
+    #[device_inline]
     fn pixel(&self, i: usize) -> (u32, bool) {
         let pixel = self.first + i as u32 * self.lanes;
         let is_there = pixel < self.end;
@@ -213,14 +213,14 @@ impl ThreadRange {
     }
 
     /// Whether the thread writes what a block makes of its part.
-    #[inline(always)]
+    #[device_inline]
     fn writes_part(&self) -> bool {
         self.active && thread::thread_idx_x() < self.across
     }
 }
 
 impl Norm {
-    #[inline(always)]
+    #[device_inline]
     fn thread_range(&self) -> ThreadRange {
         let across = across(self.channels);
         // A power of two: no division.
@@ -236,38 +236,38 @@ impl Norm {
     }
 
     /// Pixels of a part.
-    #[inline(always)]
+    #[device_inline]
     pub(super) fn pixels_of(&self, part: u32) -> u32 {
         let rows = part_rows(self.channels);
         let left = self.n_pixels - part * rows;
         if left < rows { left } else { rows }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn at(&self, pixel: u32, channel: u32) -> usize {
         pixel as usize * self.channels as usize + channel as usize
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn short_at(&self, pixel: u32, channel: u32) -> usize {
         pixel as usize * short_line(self.channels) as usize + channel as usize
     }
 
     /// Elements from a part of a number of 16 bits to the next.
-    #[inline(always)]
+    #[device_inline]
     fn short_stride(&self) -> usize {
         self.short_at(self.short_pixels, 0)
     }
 
     /// Index of a part's quad in the first, second or last third of the parts.
-    #[inline(always)]
+    #[device_inline]
     pub(super) fn part_at(&self, third: u32, channel: u32) -> usize {
         self.at(third * n_parts(self.n_pixels, self.channels) + thread::block_idx_x(), channel)
     }
 }
 
 /// Index of the thread's word that says what passed.
-#[inline(always)]
+#[device_inline]
 pub(super) fn passed_at() -> usize {
     let block = thread::block_idx_y() as usize * thread::grid_dim_x() as usize + thread::block_idx_x() as usize;
     block * BLOCK as usize + thread::thread_idx_x() as usize
@@ -277,7 +277,7 @@ pub(super) fn passed_at() -> usize {
 ///
 /// # Safety
 /// The arrays, if they are there, have the norm's pixels.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn load_some<const N: usize>(
     norm: &Norm,
@@ -310,7 +310,7 @@ unsafe fn load_some<const N: usize>(
 ///
 /// # Safety
 /// `norm` describes valid memory.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn gradients_and_normals(
     norm: &Norm,
@@ -338,21 +338,21 @@ unsafe fn gradients_and_normals(
 }
 
 /// The larger ones of two quads.
-#[inline(always)]
+#[device_inline]
 fn larger(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     let larger = |a: f32, b: f32| if b > a { b } else { a };
     [larger(a[0], b[0]), larger(a[1], b[1]), larger(a[2], b[2]), larger(a[3], b[3])]
 }
 
 /// Sum of the lanes' quads of one column of the block, in the order of a warp's tree and then of the warps, on every lane. All threads call it.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn sum_of_lanes(range: &ThreadRange, own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
     fold_lanes(range, own, scratch, add)
 }
 
 /// As [`sum_of_lanes`], folded by `combine`, from zeros.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn fold_lanes(
     range: &ThreadRange,
@@ -381,14 +381,14 @@ fn fold_lanes(
 }
 
 /// Sum of all threads' quads, in the order of a warp's tree and then of the warps, on every thread. All threads call it.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn sum_of_block(own: [f32; 4], scratch: Shared<Vec4>) -> [f32; 4] {
     fold_block(own.map(warp::reduce_sum), scratch, add)
 }
 
 /// The warps' quads folded by `combine` in their order, from zeros, on every thread. All threads call it.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn fold_block(of_warp: [f32; 4], scratch: Shared<Vec4>, combine: fn([f32; 4], [f32; 4]) -> [f32; 4]) -> [f32; 4] {
     if thread::lane() == 0 {
@@ -405,7 +405,7 @@ fn fold_block(of_warp: [f32; 4], scratch: Shared<Vec4>, combine: fn([f32; 4], [f
 
 /// Calls `of` with this thread's parts out of `parts` and whether each is there; a part that is not has the number of the last one. Four at a time, so that their
 /// loads are on their way together.
-#[inline(always)]
+#[device_inline]
 fn own_parts(parts: u32, mut of: impl FnMut(u32, bool)) {
     let mut first = thread::thread_idx_x();
     while first < parts {

@@ -39,7 +39,7 @@ struct Range {
 }
 
 impl Range {
-    #[inline(always)]
+    #[device_inline]
     fn of(norm: &Norm) -> Self {
         let part = thread::block_idx_x();
         // As many pixels as a part of quads has.
@@ -57,7 +57,7 @@ impl Range {
     }
 
     /// The pixel number `i` of the thread's, and whether it is there; one that is not has the number of another that is.
-    #[inline(always)]
+    #[device_inline]
     fn pixel(&self, i: usize) -> (u32, bool) {
         let pixel = self.first + i as u32 * self.lanes;
         let is_there = pixel < self.end;
@@ -65,21 +65,21 @@ impl Range {
     }
 
     /// Index of the thread's first channel of a pixel.
-    #[inline(always)]
+    #[device_inline]
     fn at(&self, norm: &Norm, pixel: u32) -> usize {
         pixel as usize * short_line(norm.channels) as usize + self.channel as usize
     }
 }
 
 /// The octet of four words of bfloat16.
-#[inline(always)]
+#[device_inline]
 fn unpacked(words: Vec4) -> Octet {
     let [[a, b], [c, d], [e, f], [g, h]] = words.0.map(unpack_bf16);
     [a, b, c, d, e, f, g, h]
 }
 
 /// Rounded to bfloat16.
-#[inline(always)]
+#[device_inline]
 fn packed([a, b, c, d, e, f, g, h]: Octet) -> Vec4 {
     Vec4([pack_bf16(a, b), pack_bf16(c, d), pack_bf16(e, f), pack_bf16(g, h)])
 }
@@ -88,7 +88,7 @@ fn packed([a, b, c, d, e, f, g, h]: Octet) -> Vec4 {
 ///
 /// # Safety
 /// It is there; the array begins at a multiple of 16 bytes, and `index` is a multiple of 4.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn load_single(base: *const f32, index: usize) -> Octet {
     // SAFETY: the caller's.
@@ -100,7 +100,7 @@ unsafe fn load_single(base: *const f32, index: usize) -> Octet {
 ///
 /// # Safety
 /// As [`load_single`]; nobody else accesses it.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn store_single(base: *mut f32, index: usize, [a, b, c, d, e, f, g, h]: Octet) {
     // SAFETY: the caller's.
@@ -112,7 +112,7 @@ unsafe fn store_single(base: *mut f32, index: usize, [a, b, c, d, e, f, g, h]: O
 
 /// Adds up two octets of all lanes of a column of the block, in the order of a warp's tree and then of the warps: a thread gets both sums of a channel, and which of the block's channels that is, if there is one for it. All threads
 /// call it.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn sums_of_lanes(norm: &Norm, range: &Range, mut own: [Octet; 2], scratch: Shared<f32>) -> Option<(u32, [f32; 2])> {
     let mut distance = thread::WARP / 2;
@@ -223,7 +223,7 @@ struct Gradients<const N: usize> {
 impl<const N: usize> Gradients<N> {
     /// # Safety
     /// `norm` describes valid memory.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn of(norm: &Norm, range: &Range, first: usize) -> Self {
         let mut words = [Vec4([0; 4]); N];
@@ -245,7 +245,7 @@ impl<const N: usize> Gradients<N> {
     ///
     /// # Safety
     /// As [`of`](Self::of).
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn passed(&self, norm: &Norm, range: &Range, i: usize) -> Octet {
         let (pixel, is_there) = range.pixel(self.first + i);

@@ -44,18 +44,18 @@ pub(super) struct Window {
 
 impl Window {
     /// Of a layer's inputs.
-    #[inline(always)]
+    #[device_inline]
     pub fn inputs(layer: &Product) -> Self {
         Self::new(layer, layer.inputs, layer.n_inputs)
     }
 
     /// Of the gradient of a layer's outputs.
-    #[inline(always)]
+    #[device_inline]
     pub fn output_gradient(layer: &Product) -> Self {
         Self::new(layer, layer.output_gradient, layer.n_outputs)
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn new(layer: &Product, values: *const f32, channels: u32) -> Self {
         let Product { rows, columns, side, .. } = *layer;
         Self { values, pixels: layer.pixels(), rows, columns, side, channels }
@@ -84,7 +84,7 @@ impl Operand for Window {
     type Own = Pixel;
     type DepthIndex = Tap;
 
-    #[inline(always)]
+    #[device_inline]
     fn own(&self, outer: u32) -> Pixel {
         let cell = outer % (self.rows * self.columns);
         let (row, column, reach) = (cell / self.columns, cell % self.columns, self.side / 2);
@@ -101,7 +101,7 @@ impl Operand for Window {
         Pixel { pixel: outer, taps }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn depth_index(&self, depth: u32) -> Tap {
         let (tap, channel) = (depth / self.channels, depth % self.channels);
         let (row, column, reach) = (tap / self.side, tap % self.side, self.side / 2);
@@ -109,7 +109,7 @@ impl Operand for Window {
         Tap { tap, column, shift, channel }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn advance(&self, index: &mut Tap, by: u32) {
         index.channel += by;
         while index.channel >= self.channels {
@@ -124,7 +124,7 @@ impl Operand for Window {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn quad(&self, own: &Pixel, index: &Tap) -> [f32; 4] {
         // No tap beyond the kernel has a bit, but the shift takes its distance modulo 32.
@@ -147,7 +147,7 @@ pub(super) struct Weights {
 }
 
 impl Weights {
-    #[inline(always)]
+    #[device_inline]
     pub fn new(layer: &Product) -> Self {
         let depths = layer.side * layer.side * layer.n_inputs;
         Self { weights: layer.weights, depths, n_outputs: layer.n_outputs }
@@ -159,22 +159,22 @@ impl Operand for Weights {
     type Own = u32;
     type DepthIndex = u32;
 
-    #[inline(always)]
+    #[device_inline]
     fn own(&self, outer: u32) -> u32 {
         outer
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn depth_index(&self, depth: u32) -> u32 {
         depth
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn advance(&self, index: &mut u32, by: u32) {
         *index += by;
     }
 
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn quad(&self, own: &u32, index: &u32) -> [f32; 4] {
         if *own < self.n_outputs && *index < self.depths {
@@ -196,7 +196,7 @@ pub(super) struct Turned {
 }
 
 impl Turned {
-    #[inline(always)]
+    #[device_inline]
     pub fn new(layer: &Product) -> Self {
         let Product { weights, side, n_inputs, n_outputs, .. } = *layer;
         Self { weights, n_taps: side * side, n_inputs, n_outputs }
@@ -215,17 +215,17 @@ impl Operand for Turned {
     type Own = u32;
     type DepthIndex = Output;
 
-    #[inline(always)]
+    #[device_inline]
     fn own(&self, outer: u32) -> u32 {
         outer
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn depth_index(&self, depth: u32) -> Output {
         Output { tap: depth / self.n_outputs, channel: depth % self.n_outputs }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn advance(&self, index: &mut Output, by: u32) {
         index.channel += by;
         while index.channel >= self.n_outputs {
@@ -234,7 +234,7 @@ impl Operand for Turned {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn quad(&self, own: &u32, index: &Output) -> [f32; 4] {
         if *own < self.n_inputs && index.tap < self.n_taps {
@@ -260,7 +260,7 @@ pub(super) struct Shifted {
 }
 
 impl Shifted {
-    #[inline(always)]
+    #[device_inline]
     pub fn new(layer: &Product, to: u32) -> Self {
         let Product { inputs, rows, columns, side, n_inputs, .. } = *layer;
         Self { inputs, to, rows, columns, side, n_inputs }
@@ -291,7 +291,7 @@ impl Operand for Shifted {
     type Own = Rows;
     type DepthIndex = Square;
 
-    #[inline(always)]
+    #[device_inline]
     fn own(&self, outer: u32) -> Rows {
         let (tap, channel) = (outer / self.n_inputs, outer % self.n_inputs);
         let n_taps = self.side * self.side;
@@ -302,13 +302,13 @@ impl Operand for Shifted {
         Rows { down: if tap < n_taps { down } else { 1 << 20 }, right, channel, ones }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn depth_index(&self, depth: u32) -> Square {
         let cell = depth % (self.rows * self.columns);
         Square { pixel: depth, row: cell / self.columns, column: cell % self.columns }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn advance(&self, index: &mut Square, by: u32) {
         index.pixel += by;
         index.column += by;
@@ -321,7 +321,7 @@ impl Operand for Shifted {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn quad(&self, own: &Rows, index: &Square) -> [f32; 4] {
         // Below 0 it wraps to far beyond the board.
@@ -349,7 +349,7 @@ pub(super) struct Gradient {
 }
 
 impl Gradient {
-    #[inline(always)]
+    #[device_inline]
     pub fn new(layer: &Product, to: u32) -> Self {
         Self { gradient: layer.output_gradient, to, n_outputs: layer.n_outputs }
     }
@@ -360,22 +360,22 @@ impl Operand for Gradient {
     type Own = u32;
     type DepthIndex = u32;
 
-    #[inline(always)]
+    #[device_inline]
     fn own(&self, outer: u32) -> u32 {
         outer
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn depth_index(&self, depth: u32) -> u32 {
         depth
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn advance(&self, index: &mut u32, by: u32) {
         *index += by;
     }
 
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn quad(&self, own: &u32, index: &u32) -> [f32; 4] {
         if *own < self.n_outputs && *index < self.to {

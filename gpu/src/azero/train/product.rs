@@ -135,7 +135,7 @@ const _: () = assert!(size_of::<Product>() == 88);
 
 impl Product {
     /// Lines of inputs and outputs.
-    #[inline(always)]
+    #[device_inline]
     pub const fn pixels(&self) -> u32 {
         self.n_positions * self.rows * self.columns
     }
@@ -174,7 +174,7 @@ struct Activated {
 }
 
 impl Output for Activated {
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
         if row < self.n_rows && col < self.ld {
@@ -203,7 +203,7 @@ struct Added {
 }
 
 impl Output for Added {
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
         if row < self.n_rows && col < self.ld {
@@ -226,7 +226,7 @@ struct Part {
 }
 
 impl Output for Part {
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn put(&self, row: u32, col: u32, quad: [f32; 4]) {
         if row < self.n_rows && col < self.ld {
@@ -253,7 +253,7 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
     /// Neighbouring threads that bring one line.
     const ACROSS: u32 = if O::ALONG_DEPTH { DEPTH / 4 } else { SIZE / 4 };
 
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn new(operand: O, first: u32, depth: u32) -> Self {
         let me = thread::thread_idx_x() % THREADS;
@@ -276,7 +276,7 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
     ///
     /// # Safety
     /// The operand describes valid memory.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn fetch(&mut self) -> [[f32; 4]; QUADS] {
         let mut quads = [[0.0; 4]; QUADS];
@@ -294,7 +294,7 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
     }
 
     /// Puts the quads into the tile, whose lines are one depth each.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn put(&self, tile: Shared<f32>, from: u32, quads: [[f32; 4]; QUADS]) {
         let me = thread::thread_idx_x() % THREADS;
@@ -320,7 +320,7 @@ impl<O: Operand, const SIZE: u32, const DEPTH: u32, const THREADS: u32, const QU
 ///
 /// # Safety
 /// The arrays have a whole tile from those words on, `DEPTH` lines of `ROWS + 4` and of `COLS + 4`. Words, row and column are multiples of 4, row and column below `ROWS / R` and `COLS / C`.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn multiply<const ROWS: u32, const COLS: u32, const DEPTH: u32, const R: usize, const C: usize>(
     (tile_a, from_a): (Shared<f32>, u32),
@@ -359,7 +359,7 @@ unsafe fn multiply<const ROWS: u32, const COLS: u32, const DEPTH: u32, const R: 
 /// # Safety
 /// Every thread of a block of `GROUPS` times `THREADS` calls it with the same `from` and `to`; operands and output describe valid memory, and operands are 0 beyond
 /// `to`; the shared arrays hold two tiles of each group each. With several groups a thread has one quad of a row and of a column, and `tile_a` 16 words for each thread.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 #[allow(clippy::too_many_arguments, reason = "what a product is made of")]
 unsafe fn product<
@@ -442,7 +442,7 @@ unsafe fn product<
 ///
 /// # Safety
 /// `words` has 16 for each thread of the block, which nobody uses any more.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn add_groups<const THREADS: u32, const GROUPS: u32>(
     sums: &mut [[f32; 4]; 4],
@@ -474,7 +474,7 @@ unsafe fn add_groups<const THREADS: u32, const GROUPS: u32>(
 ///
 /// # Safety
 /// The output describes valid memory; the thread's quads are no other's.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn put_sums<O: Output, const ROWS: u32, const COLS: u32, const R: usize, const C: usize>(
     out: O,
@@ -495,19 +495,19 @@ unsafe fn put_sums<O: Output, const ROWS: u32, const COLS: u32, const R: usize, 
 }
 
 impl Product {
-    #[inline(always)]
+    #[device_inline]
     fn activated(&self) -> Activated {
         let floor = if self.option != 0 { 0.0 } else { f32::NEG_INFINITY };
         Activated { bias: self.bias, result: self.result, n_rows: self.pixels(), ld: self.n_outputs, floor }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn added(&self) -> Added {
         Added { result: self.result, n_rows: self.pixels(), ld: self.n_inputs, add: self.option != 0 }
     }
 
     /// The block's part of the gradient, and its pixels.
-    #[inline(always)]
+    #[device_inline]
     fn own_part(&self) -> (Part, u32, u32) {
         let n_rows = self.side * self.side * self.n_inputs + if self.option != 0 { 4 } else { 0 };
         let z = thread::block_idx_z();

@@ -8,7 +8,7 @@ pub const fn line_length(channels: u32) -> u32 {
 }
 
 /// The sum of two quads.
-#[inline(always)]
+#[device_inline]
 pub(super) fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
 }

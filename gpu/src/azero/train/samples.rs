@@ -97,7 +97,7 @@ impl Batch {
     ///
     /// # Safety
     /// `step` is null or valid; the order holds the step's positions; `number` is below `n`.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn sample(&self, number: u32) -> usize {
         // SAFETY: the step is null or there, and the order has `n` numbers for each step from `from` on, of which this is one, as is asked for.
@@ -117,7 +117,7 @@ pub const fn shape(n: u32, cells: u32, planes: u32) -> LaunchShape {
 ///
 /// # Safety
 /// `samples` describes valid memory; position, square and quad exist.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn gather(samples: &Samples, (sample, cell, quad): (usize, u32, u32), cells: u32, planes: u32) -> [f32; 4] {
     let mut values = [0.0; 4];

@@ -68,7 +68,7 @@ pub struct Conv {
 }
 
 /// The power of two that puts a bound between 2¹³ and 2¹⁴; at most 2⁷³ for smaller bounds, at least 2⁻¹⁰⁰ for larger ones, whose training has diverged.
-#[inline(always)]
+#[device_inline]
 pub fn scale_of(bound: f32) -> f32 {
     let exponent = bound.to_bits() >> 23 & 0xFF;
     let exponent = if exponent < 67 { 67 } else { exponent };
@@ -77,7 +77,7 @@ pub fn scale_of(bound: f32) -> f32 {
 }
 
 /// One over a power of two that [`scale_of`] gave.
-#[inline(always)]
+#[device_inline]
 pub fn inverse_of(scale: f32) -> f32 {
     f32::from_bits((254 << 23) - scale.to_bits())
 }
@@ -86,7 +86,7 @@ pub fn inverse_of(scale: f32) -> f32 {
 ///
 /// # Safety
 /// The convolution and those whose outputs are added exist, and so does the channel.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn bound_of(parameters: *const f32, convs: *const Conv, number: u32, channel: u32, reach: f32) -> f32 {
     let (mut bound, mut at) = (0.0, number);

@@ -52,7 +52,7 @@ impl Parts {
     ///
     /// # Safety
     /// The scale is there, and nobody writes it meanwhile.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn of(n: u32, stride: usize, scales: *const f32, scale: usize) -> Self {
         let is_half = !scales.is_null();
@@ -66,7 +66,7 @@ impl Parts {
 ///
 /// # Safety
 /// The array at `base` has them, begins at a multiple of 8 bytes, and nobody else accesses them; `index` is a multiple of 4.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn store_parts(base: *mut u16, index: usize, parts: Parts, quad: [f32; 4]) {
     let (mut left, mut index, mut part) = (quad.map(|value| value * parts.scale), index, 0);
@@ -91,7 +91,7 @@ pub(super) unsafe fn store_parts(base: *mut u16, index: usize, parts: Parts, qua
 ///
 /// # Safety
 /// The array at `base` has them, begins at a multiple of 8 bytes, and nobody writes it meanwhile; `index` is a multiple of 4.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn load_short(base: *const u16, index: usize) -> [f32; 4] {
     // SAFETY: the 8 bytes are the array's and aligned, as is asked for.

@@ -169,7 +169,7 @@ pub struct Adam {
 const _: () = assert!(size_of::<Adam>() == 80 && size_of::<Rate>() == 8);
 
 /// One parameter's step: returns the new value.
-#[inline(always)]
+#[device_inline]
 pub fn stepped(adam: &Adam, rate: &Rate, value: f32, gradient: f32, first: &mut f32, second: &mut f32) -> f32 {
     *first = adam.beta1 * *first + (1.0 - adam.beta1) * gradient;
     *second = adam.beta2 * *second + (1.0 - adam.beta2) * gradient * gradient;

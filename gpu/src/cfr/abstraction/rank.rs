@@ -1,7 +1,7 @@
 //! The order of hands at the showdown, for any number of cards of any deck: card `rank · n_suits + suit`.
 
 /// The `n` highest bits of a set, or all.
-#[inline(always)]
+#[device_inline]
 fn highest(mut ranks: u32, n: u32) -> u32 {
     while ranks.count_ones() > n {
         ranks &= ranks - 1;
@@ -10,13 +10,13 @@ fn highest(mut ranks: u32, n: u32) -> u32 {
 }
 
 /// The highest bit of a set; 0 for none.
-#[inline(always)]
+#[device_inline]
 fn top(ranks: u32) -> u32 {
     if ranks == 0 { 0 } else { 1 << (31 - ranks.leading_zeros()) }
 }
 
 /// The highest rank of the best five in a row; 0 for none. The ace is below the deuce too, where the deck has one.
-#[inline(always)]
+#[device_inline]
 fn straight(ranks: u32, has_ace: bool) -> u32 {
     // Bit 0 is the low ace, so rank r is bit r + 1.
     let line = ranks << 1 | (has_ace as u32 & ranks >> 12);
@@ -24,14 +24,14 @@ fn straight(ranks: u32, has_ace: bool) -> u32 {
 }
 
 /// A hand of category `category`: `main` are the ranks that make it, `rest` the others that count.
-#[inline(always)]
+#[device_inline]
 fn hand(category: u32, main: u32, rest: u32) -> u32 {
     category << 26 | main << 13 | rest
 }
 
 /// A number that is larger for a stronger hand and equal for hands that split the pot; hands of as many cards can be compared. The best five count, or all
 /// where there are fewer. `n_suits` is 1 to 4.
-#[inline(always)]
+#[device_inline]
 pub fn strength(cards: u64, n_suits: u32, has_ace: bool) -> u32 {
     // Ranks of which there are at least 1, 2, 3, 4 cards, and the ranks of each suit.
     let (mut one, mut two, mut three, mut four) = (0u32, 0u32, 0u32, 0u32);

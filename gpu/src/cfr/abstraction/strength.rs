@@ -16,7 +16,7 @@ pub const fn shape(n_boards: u32, n_parts: u32) -> LaunchShape {
 }
 
 /// The cards of `left` whose numbers, counted from the lowest, are the bits of `mask`.
-#[inline(always)]
+#[device_inline]
 pub fn deposit(mask: u64, left: u64) -> u64 {
     let (mut mask, mut left, mut cards) = (mask, left, 0u64);
     while mask != 0 && left != 0 {
@@ -72,7 +72,7 @@ pub struct Task {
 const _: () = assert!(size_of::<Task>() == 72);
 
 /// The bin of a value.
-#[inline(always)]
+#[device_inline]
 pub fn bin(value: u32, most: u32, n_bins: u32) -> u32 {
     let bin = (value as u64 * n_bins as u64 / most as u64) as u32;
     if bin < n_bins { bin } else { n_bins - 1 }

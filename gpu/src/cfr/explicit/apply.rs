@@ -66,7 +66,7 @@ pub struct Apply<T> {
 ///
 /// # Safety
 /// There is such a sum, which no other thread accesses in this launch.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn take(sums: *mut u64, at: usize, parts: f64) -> f64 {
     // SAFETY: the sum is there, and this thread's.
@@ -81,7 +81,7 @@ unsafe fn take(sums: *mut u64, at: usize, parts: f64) -> f64 {
 ///
 /// # Safety
 /// Launched with `profile::shape` after the traversals; the arrays are those of the tree.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn apply<T: Real>(task: Apply<T>) {
     // SAFETY: the set is one of the tree's, whose arrays these are, as the kernel asks; the rows of a set are one thread's, utilities those of the first.
     unsafe {

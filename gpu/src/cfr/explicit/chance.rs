@@ -26,7 +26,7 @@ struct Line {
 }
 
 /// Goes on from a node by first actions, to an end.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn down<T: Real>(traversal: &Traversal<T>, stack: &mut Stack, line: &mut Line, mut node: Node) -> Node {
     let tree = traversal.tree();
@@ -54,7 +54,7 @@ fn down<T: Real>(traversal: &Traversal<T>, stack: &mut Stack, line: &mut Line, m
 }
 
 /// Goes one node up, with its value; whether an action is left there, which is the node then.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn up<T: Real>(
     traversal: &Traversal<T>,
@@ -104,7 +104,7 @@ fn up<T: Real>(
 ///
 /// # Safety
 /// Launched with `sample::shape`; the arrays are those of the tree, whose lines have at most [`MAX_DECISIONS`] decisions.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn chance<T: Real>(task: Sample<T>) {
     let Some(number) = task.number() else { return };
     // SAFETY: launched with the shape of sampled traversals, on the arrays of a tree: all that `begin` asks.

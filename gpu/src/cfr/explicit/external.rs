@@ -12,7 +12,7 @@ use super::view::Node;
 ///
 /// # Safety
 /// Launched with `sample::shape`; the arrays are those of the tree, on whose lines a seat decides at most [`MAX_DECISIONS`] times.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn external<T: Real>(task: Sample<T>) {
     let Some(number) = task.number() else { return };
     // SAFETY: launched with the shape of sampled traversals, on the arrays of a tree: all that `begin` asks.

@@ -16,7 +16,7 @@ pub const fn shape(n_sets: u32) -> LaunchShape {
 ///
 /// # Safety
 /// Launched with `shape` for the tree's sets; the arrays are those of the tree.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn profile<T: Real>(tree: TreeView, averages: *const T, profile: *mut f64) {
     // SAFETY: the set is one of the tree's, whose arrays these are, as the kernel asks; the rows of a set are one thread's.
     unsafe {

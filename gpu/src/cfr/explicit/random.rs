@@ -8,7 +8,7 @@ pub struct Draws(u64);
 
 impl Draws {
     /// Those of traversal `traversal` for `seat` in iteration `iteration` of a solve with `seed`.
-    #[inline(always)]
+    #[device_inline]
     pub const fn new(seed: u64, iteration: u64, seat: u32, traversal: u32) -> Self {
         let key = mix(seed.wrapping_add(GAMMA));
         let key = mix(key ^ iteration.wrapping_mul(GAMMA));
@@ -16,7 +16,7 @@ impl Draws {
     }
 
     /// Number `k`, in [0, 1).
-    #[inline(always)]
+    #[device_inline]
     pub const fn uniform(self, k: u32) -> f64 {
         let bits = element(self.0, k as u64);
         (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64)

@@ -49,7 +49,7 @@ pub struct Reach<T> {
 ///
 /// # Safety
 /// Launched with `shape` for the seats from `first_seat` on; the arrays are those of the tree.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn reach<T: Real>(task: Reach<T>) {
     // SAFETY: node, seat and rows are the tree's, whose arrays these are, as the kernel asks; each value of the arrays is one thread's.
     unsafe {

@@ -54,7 +54,7 @@ pub struct Respond<T> {
 ///
 /// # Safety
 /// Launched after all values of the level below; the arrays are those of the tree.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn respond<T: Real + Word>(task: Respond<T>) {
     let group = Group::of_thread(task.lanes);
     let leads = math::opaque(group.rank) == 0;

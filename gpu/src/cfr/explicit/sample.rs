@@ -92,7 +92,7 @@ enum Sum {
 
 impl<T: Real> Sample<T> {
     /// The thread's number among the traversals of its seat; `None` beyond the last.
-    #[inline(always)]
+    #[device_inline]
     pub fn number(&self) -> Option<u32> {
         thread::index_1d_below(self.n)
     }
@@ -101,7 +101,7 @@ impl<T: Real> Sample<T> {
     ///
     /// # Safety
     /// The contract of the kernels: launched with [`shape`] for seats from `first_seat` on; the arrays are those of the tree.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn begin(self, number: u32) -> Traversal<T> {
         let (seat, n_seats) = (self.first_seat + thread::block_idx_y(), self.tree.n_seats);
@@ -123,25 +123,25 @@ impl<T: Real> Sample<T> {
 
 impl<T: Real> Traversal<T> {
     /// The tree.
-    #[inline(always)]
+    #[device_inline]
     pub fn tree(&self) -> &Tree {
         &self.tree
     }
 
     /// Exploration of outcome sampling.
-    #[inline(always)]
+    #[device_inline]
     pub fn exploration(&self) -> f64 {
         self.task.exploration
     }
 
     /// Whether a row is an outcome of chance.
-    #[inline(always)]
+    #[device_inline]
     pub fn is_chance(&self, row: Row) -> bool {
         row.number() >= self.n_rows as usize
     }
 
     /// Probability of a row.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn probability(&self, row: Row) -> f64 {
         // SAFETY: a probability for each row.
@@ -149,7 +149,7 @@ impl<T: Real> Traversal<T> {
     }
 
     /// The seat's payoff at an end.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn payoff(&self, node: Node) -> f64 {
         let of_seat = self.number as usize * self.tree.n_nodes() as usize;
@@ -158,7 +158,7 @@ impl<T: Real> Traversal<T> {
     }
 
     /// The child that the number `u` in [0, 1) chooses by the edges' probabilities.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn choose(&self, children: Children, u: f64) -> Node {
         let mut child = children.first();
@@ -174,14 +174,14 @@ impl<T: Real> Traversal<T> {
     }
 
     /// Adds to the regret of an action.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn add_regret(&self, row: SetRow, value: f64) {
         self.add(Sum::Regret(row), value * self.task.regret_scale);
     }
 
     /// Adds `weight` times the strategy to the average of a set's actions.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn add_average(&self, rows: SetRows, weight: f64) {
         for row in rows.each() {
@@ -190,13 +190,13 @@ impl<T: Real> Traversal<T> {
     }
 
     /// Adds to the value of the root.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn add_utility(&self, value: f64) {
         self.add(Sum::Utility, value * self.task.regret_scale);
     }
 
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn add(&self, sum: Sum, scaled: f64) {
         let most = MOST / self.task.n as f64;

@@ -84,7 +84,7 @@ pub struct Update<T> {
 ///
 /// # Safety
 /// `clock` and `steps` are as [`Update`] tells, and the clock is within the steps.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn current_step<T: Real>(steps: *const Step<T>, clock: *const u64) -> Step<T> {
     // SAFETY: the clock has two values, whose difference is the number of one of the steps, from 1.
@@ -98,7 +98,7 @@ pub unsafe fn current_step<T: Real>(steps: *const Step<T>, clock: *const u64) ->
 ///
 /// # Safety
 /// Both arrays have the rows, which no other thread accesses in this launch.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn match_regrets<T: Real>(strategies: *mut T, copy: *mut T, first: u32, end: u32, total: T) {
     for row in first as usize..end as usize {
@@ -115,7 +115,7 @@ pub unsafe fn match_regrets<T: Real>(strategies: *mut T, copy: *mut T, first: u3
 ///
 /// # Safety
 /// Launched with `shape` after reach and all values of the pass; the arrays are those of the tree.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn update<T: Real + Word>(task: Update<T>) {
     let group = Group::of_thread(task.lanes);
     let leads = math::opaque(group.rank) == 0;

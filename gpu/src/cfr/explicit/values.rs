@@ -44,7 +44,7 @@ pub struct Values<T> {
 ///
 /// # Safety
 /// Launched with `shape` after the level below; the arrays are those of the tree.
-#[inline(always)]
+#[device_inline]
 pub unsafe fn values<T: Real>(task: Values<T>) {
     // SAFETY: the node is one of the tree's, whose arrays these are, as the kernel asks; each node is one thread's, and its children lie on the level below.
     unsafe {

@@ -50,19 +50,19 @@ pub struct Seat(SeatRange);
 
 impl Seat {
     /// What belongs to it.
-    #[inline(always)]
+    #[device_inline]
     pub const fn range(&self) -> &SeatRange {
         &self.0
     }
 
     /// Whether the seat acts on the edge with this row.
-    #[inline(always)]
+    #[device_inline]
     pub const fn acts(&self, Row(row): Row) -> bool {
         row >= self.0.rows && row < self.0.rows_end
     }
 
     /// The edge, if the seat acts there.
-    #[inline(always)]
+    #[device_inline]
     pub const fn own(&self, edge: Edge) -> Option<OwnEdge> {
         if self.acts(edge.row) { Some(OwnEdge(edge)) } else { None }
     }
@@ -118,7 +118,7 @@ impl Node {
     pub const ROOT: Self = Self(0);
 
     /// Its number, below that of the tree's nodes.
-    #[inline(always)]
+    #[device_inline]
     pub const fn number(self) -> usize {
         self.0 as usize
     }
@@ -130,7 +130,7 @@ pub struct Parent(Node);
 
 impl Parent {
     /// The node.
-    #[inline(always)]
+    #[device_inline]
     pub const fn node(self) -> Node {
         self.0
     }
@@ -142,7 +142,7 @@ pub struct Row(u32);
 
 impl Row {
     /// Its number: rows of sets come first.
-    #[inline(always)]
+    #[device_inline]
     pub const fn number(self) -> usize {
         self.0 as usize
     }
@@ -154,7 +154,7 @@ pub struct SetRow(u32);
 
 impl SetRow {
     /// The row.
-    #[inline(always)]
+    #[device_inline]
     pub const fn row(self) -> Row {
         Row(self.0)
     }
@@ -169,7 +169,7 @@ pub struct SetRows {
 
 impl SetRows {
     /// One after the other.
-    #[inline(always)]
+    #[device_inline]
     pub fn each(self) -> impl Iterator<Item = SetRow> {
         (self.first..self.end).map(SetRow)
     }
@@ -185,7 +185,7 @@ pub struct Edge {
 
 impl Edge {
     /// Its row.
-    #[inline(always)]
+    #[device_inline]
     pub const fn row(self) -> Row {
         self.row
     }
@@ -197,7 +197,7 @@ pub struct OwnEdge(Edge);
 
 impl OwnEdge {
     /// Its row.
-    #[inline(always)]
+    #[device_inline]
     pub const fn row(self) -> SetRow {
         SetRow(self.0.row.0)
     }
@@ -209,7 +209,7 @@ pub struct OwnChildren(Children);
 
 impl OwnChildren {
     /// The children.
-    #[inline(always)]
+    #[device_inline]
     pub const fn children(self) -> Children {
         self.0
     }
@@ -224,32 +224,32 @@ pub struct Children {
 
 impl Children {
     /// The first.
-    #[inline(always)]
+    #[device_inline]
     pub const fn first(self) -> Node {
         Node(self.first)
     }
 
     /// How many.
-    #[inline(always)]
+    #[device_inline]
     #[allow(clippy::len_without_is_empty, reason = "there is one")]
     pub const fn len(self) -> u32 {
         self.end - self.first
     }
 
     /// Number `at` of them; the last one where there are no more.
-    #[inline(always)]
+    #[device_inline]
     pub const fn at(self, at: u32) -> Node {
         Node(self.first + if at < self.len() { at } else { self.len() - 1 })
     }
 
     /// The child behind one of them.
-    #[inline(always)]
+    #[device_inline]
     pub const fn after(self, child: Node) -> Option<Node> {
         if child.0 + 1 < self.end { Some(Node(child.0 + 1)) } else { None }
     }
 
     /// One after the other.
-    #[inline(always)]
+    #[device_inline]
     pub fn each(self) -> impl Iterator<Item = Node> {
         (self.first..self.end).map(Node)
     }
@@ -266,7 +266,7 @@ impl Tree {
     /// # Safety
     /// The arrays are a parameter of the kernel, which works on no other tree, and are those of one with a root: children, parents, rows, members and seats name nodes and rows of it, the rows of a node's
     /// children are neighbours, and nobody writes them while the kernel runs.
-    #[inline(always)]
+    #[device_inline]
     pub const unsafe fn new(view: TreeView) -> Self {
         Self(view)
     }
@@ -275,20 +275,20 @@ impl Tree {
     ///
     /// # Safety
     /// As [`new`](Self::new).
-    #[inline(always)]
+    #[device_inline]
     pub const unsafe fn of(view: &TreeView) -> &Self {
         // SAFETY: nothing but a view, of which the caller vouches that it is one of a tree.
         unsafe { &*(&raw const *view).cast::<Self>() }
     }
 
     /// Nodes.
-    #[inline(always)]
+    #[device_inline]
     pub const fn n_nodes(&self) -> u32 {
         self.0.n_nodes
     }
 
     /// Children of a node, where it has any.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn children(&self, node: Node) -> Option<Children> {
         let (first, end) = self.range(node);
@@ -296,7 +296,7 @@ impl Tree {
     }
 
     /// The edge into a node, where it is not the root.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn edge(&self, node: Node) -> Option<Edge> {
         if node == Node::ROOT {
@@ -307,7 +307,7 @@ impl Tree {
     }
 
     /// The node before one that is not the root, and the root before itself.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn before(&self, node: Node) -> Node {
         // SAFETY: a value for each node.
@@ -315,7 +315,7 @@ impl Tree {
     }
 
     /// The children of a node before others.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn children_of(&self, Parent(node): Parent) -> Children {
         let (first, end) = self.range(node);
@@ -323,21 +323,21 @@ impl Tree {
     }
 
     /// The children of the node before an edge where a seat acts.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn own_children(&self, OwnEdge(edge): OwnEdge) -> OwnChildren {
         OwnChildren(self.children_of(edge.parent))
     }
 
     /// Children of a node, if the seat acts there: their rows are all of one set, or all of chance.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn own(&self, seat: &Seat, children: Children) -> Option<OwnChildren> {
         if seat.acts(self.row(children.first())) { Some(OwnChildren(children)) } else { None }
     }
 
     /// Rows of the actions of a node where a seat acts, which are neighbours.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn set_rows(&self, OwnChildren(children): OwnChildren) -> SetRows {
         let Row(first) = self.row(children.first());
@@ -345,7 +345,7 @@ impl Tree {
     }
 
     /// Numbers of a node's children, as (first, one behind the last).
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn range(&self, node: Node) -> (u32, u32) {
         // SAFETY: `first` has one value more than there are nodes.
@@ -353,7 +353,7 @@ impl Tree {
     }
 
     /// Row of the edge into a node that is not the root.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn row(&self, node: Node) -> Row {
         // SAFETY: a value for each node.
@@ -364,7 +364,7 @@ impl Tree {
     ///
     /// # Safety
     /// There is one.
-    #[inline(always)]
+    #[device_inline]
     pub const unsafe fn node(&self, number: u32) -> Node {
         Node(number)
     }
@@ -373,7 +373,7 @@ impl Tree {
     ///
     /// # Safety
     /// There is one.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn member(&self, index: u32) -> Node {
         // SAFETY: the number is one of the set's members, as the caller says, and members are nodes.
@@ -384,7 +384,7 @@ impl Tree {
     ///
     /// # Safety
     /// `seat` is one of the game.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn seat(&self, seat: u32) -> Seat {
         // SAFETY: there is a range for each seat of the game, of which `seat` is one, as the caller says.
@@ -395,7 +395,7 @@ impl Tree {
     ///
     /// # Safety
     /// `set` is one of the game.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn rows_of_set(&self, set: u32) -> (u32, u32) {
         // SAFETY: `set_rows` has one value more than there are sets.
@@ -406,7 +406,7 @@ impl Tree {
     ///
     /// # Safety
     /// `set` is one of the game.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn members_of_set(&self, set: u32) -> (u32, u32) {
         // SAFETY: `set_members` has one value more than there are sets.
@@ -428,7 +428,7 @@ pub struct Group {
 
 impl Group {
     /// The group of the current thread. `size` is the same for the whole grid.
-    #[inline(always)]
+    #[device_inline]
     pub fn of_thread(size: u32) -> Self {
         let rank = thread::lane() & (size - 1);
         let mask = if size == thread::WARP { u32::MAX } else { ((1 << size) - 1) << (thread::lane() - rank) };
@@ -437,7 +437,7 @@ impl Group {
     }
 
     /// Sum over the group, on each of its threads, in a fixed order. All of them call it.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn sum<T: Real + Word>(&self, value: T) -> T {
         let mut sum = value;

@@ -13,7 +13,7 @@ pub struct Planned<T>(Shared<T>);
 
 impl<T: Copy> Planned<T> {
     /// The value at an index of the plan.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn get(self, at: u32) -> T {
         // SAFETY: indices of the plan are below the lengths that it gives.
@@ -21,7 +21,7 @@ impl<T: Copy> Planned<T> {
     }
 
     /// Replaces it.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn set(self, at: u32, value: T) {
         // SAFETY: as in `get`.
@@ -47,7 +47,7 @@ impl<T: Real> Arena<T> {
     ///
     /// # Safety
     /// The game is as the host has planned it: the phases look up in the arena what its plan names, and nothing else.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn new(game: &Game, n_deals: u32) -> Self {
         let (reals, chunks, words) = game.offsets(size_of::<T>() as u32);
         Self {
@@ -62,7 +62,7 @@ impl<T: Real> Arena<T> {
     ///
     /// # Safety
     /// Called by every thread; the arrays hold the game.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn load_plan(
         &self,
@@ -98,7 +98,7 @@ impl<T: Real> Arena<T> {
     /// Product of the seat's own strategies along a path.
     ///
     /// `row` is one of the seat's rows of reaches, `hand` one of its hands.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn along_path(&self, seat: &Seat, row: u32, hand: u32) -> T {
         let path = self.words.get(seat.paths + row);
@@ -121,7 +121,7 @@ impl<T: Real> Arena<T> {
     /// Reaches of `seat`, the one that does not learn in this pass, after each of its actions.
     ///
     /// Called by every thread, behind a barrier after the last change of its strategy and the last use of the reaches.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn reaches(&self, game: &Game, seat: &Seat) {
         let n = (seat.n_vectors + 1) * seat.stride;
@@ -141,7 +141,7 @@ impl<T: Real> Arena<T> {
     /// Adds `weight` times the seat's own reach to its averages.
     ///
     /// As [`reaches`](Self::reaches).
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn add_averages(&self, seat: &Seat, weight: T) {
         let n = seat.n_vectors * seat.n_hands;

@@ -180,7 +180,7 @@ pub const fn factor(n: u32) -> u32 {
 }
 
 /// `index / n` and the remainder, by [`factor`].
-#[inline(always)]
+#[device_inline]
 pub fn divide(index: u32, n: u32, factor: u32) -> (u32, u32) {
     let quotient = ((index as u64 * factor as u64) >> 31) as u32;
     (quotient, index - quotient * n)

@@ -39,7 +39,7 @@ pub unsafe fn cfr_small_measure_f64(task: Task<f64>) {
 ///
 /// # Safety
 /// As [`solve`](super::solve)'s; `utilities` has twice as many values.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn measure<T: Real>(task: Task<T>) {
     // SAFETY: a game a block, which lies in the arrays and, copied, in the arena; phases have their barriers.

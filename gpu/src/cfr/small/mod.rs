@@ -114,7 +114,7 @@ const _: () = assert!(size_of::<Task<f32>>() == 112 && size_of::<Task<f64>>() ==
 ///
 /// # Safety
 /// The kernels' contract; `number` is 0 or 1.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn seat_of<T>(task: &Task<T>, number: u32) -> Seat {
     // SAFETY: the block's game is there; the address of its field is not read before the load.
@@ -128,7 +128,7 @@ unsafe fn seat_of<T>(task: &Task<T>, number: u32) -> Seat {
 ///
 /// # Safety
 /// Called by every thread; `state` holds the game's tables.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn copy_tables<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, stores: bool) {
     let mut global = game.state_from as usize;
@@ -160,7 +160,7 @@ unsafe fn copy_tables<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, st
 ///
 /// # Safety
 /// Called by every thread, behind a barrier; the task has the boards and hands of all games.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn pass<T: Real>(
     arena: &Arena<T>,
@@ -195,7 +195,7 @@ unsafe fn pass<T: Real>(
 ///
 /// # Safety
 /// Called by every thread, behind a barrier after the last change of tables and strategies.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn learn<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, number: u32, iteration: u32, step: &Step<T>) {
     // SAFETY: the game has two seats, and is in the arena; phases have their barriers.
@@ -228,7 +228,7 @@ unsafe fn learn<T: Real>(arena: &Arena<T>, game: &Game, task: &Task<T>, number: 
 /// # Safety
 /// As a kernel: launched with [`shape`] for the games and their shared memory; all arrays hold what the games and the plan say, and `steps` one for each
 /// iteration, at least one.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn solve<T: Real>(task: Task<T>) {
     // SAFETY: a game a block, which lies in the arrays and, copied, in the arena; a step for each iteration; phases have their barriers.

@@ -23,13 +23,13 @@ pub mod sampling {
     pub const SELF_PUBLIC: u32 = 4;
 
     /// Whether the learning seat's hand is drawn.
-    #[inline(always)]
+    #[device_inline]
     pub const fn draws_own(sampling: u32) -> bool {
         sampling == CHANCE || sampling == SELF_PUBLIC
     }
 
     /// Whether the other seat's hand is drawn.
-    #[inline(always)]
+    #[device_inline]
     pub const fn draws_other(sampling: u32) -> bool {
         sampling == CHANCE || sampling == OPPONENT_PUBLIC
     }
@@ -54,7 +54,7 @@ impl Drawn {
 }
 
 /// The key of a pass.
-#[inline(always)]
+#[device_inline]
 pub fn key(seed: u64, iteration: u64, seat: u32) -> u64 {
     mix(element(seed, 0) ^ (2 * iteration + seat as u64))
 }
@@ -66,7 +66,7 @@ struct Generator {
 
 impl Generator {
     /// A number below `n`; the bias is below n / 2³².
-    #[inline(always)]
+    #[device_inline]
     fn below(&mut self, n: u32) -> u32 {
         self.state = self.state.wrapping_add(GAMMA);
         (((mix(self.state) >> 32) * n as u64) >> 32) as u32
@@ -78,7 +78,7 @@ impl<T: Real> Arena<T> {
     ///
     /// # Safety
     /// Called by every thread, behind a barrier after the last use of the deals before; `boards` and `hands` hold those of all games.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn draw(&self, game: &Game, drawn: &Drawn, boards: *const BoardRecord, hands: *const u64) {
         let mut deal = thread::thread_idx_x();
@@ -132,7 +132,7 @@ impl<T: Real> Arena<T> {
     ///
     /// # Safety
     /// As [`draw`](Self::draw).
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn draw_board(
         generator: &mut Generator,

@@ -18,7 +18,7 @@ pub enum Choice {
 }
 
 /// Payoff of an outcome, chosen bit by bit: as a `match` it becomes a table of jumps, which lanes take one after the other.
-#[inline(always)]
+#[device_inline]
 fn payoff<T: Real>(outcome: u32, payoffs: [T; 3]) -> T {
     let odd = outcome & 1 != 0;
     let lost = if odd { payoffs[outcome::LOSE as usize - 1] } else { T::ZERO };
@@ -29,7 +29,7 @@ fn payoff<T: Real>(outcome: u32, payoffs: [T; 3]) -> T {
 const _: () = assert!(outcome::IMPOSSIBLE == 0 && outcome::LOSE == 1 && outcome::TIE == 2 && outcome::WIN == 3);
 
 /// A node's word, taken apart: first action vector, actions, whether it is locked.
-#[inline(always)]
+#[device_inline]
 fn parts(word: u32) -> (u32, u32, bool) {
     let actions = word >> node::VECTOR_BITS & ((1 << node::ACTION_BITS) - 1);
     (word & ((1 << node::VECTOR_BITS) - 1), actions, word & node::LOCKED != 0)
@@ -37,7 +37,7 @@ fn parts(word: u32) -> (u32, u32, bool) {
 
 impl<T: Real> Arena<T> {
     /// Where the values of `seat`'s nodes begin.
-    #[inline(always)]
+    #[device_inline]
     fn node_values(&self, game: &Game, seat: &Seat) -> u32 {
         game.most_hands + game.n_terminals * seat.n_hands
     }
@@ -45,7 +45,7 @@ impl<T: Real> Arena<T> {
     /// Value of a terminal to a hand: the other seat's hands one by one, in their order.
     ///
     /// `row` begins a row of reaches, `codes` the outcomes of the hand against them.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn against_all(&self, game: &Game, stride: u32, row: u32, codes: u32, payoffs: [T; 3]) -> T {
         let mut at = game.reach + row;
@@ -73,7 +73,7 @@ impl<T: Real> Arena<T> {
     /// The same against what was drawn.
     ///
     /// As [`against_all`](Self::against_all), on board `board`; `hand` is the own one, and the deals are drawn for this seat.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn against_drawn(
         &self,
@@ -113,7 +113,7 @@ impl<T: Real> Arena<T> {
     /// Values of all terminals to `seat`'s hands.
     ///
     /// Called by every thread, behind a barrier after [`reaches`](Self::reaches) and, where something is sampled, after the draw.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn terminals(&self, game: &Game, seat: &Seat, other: &Seat, drawn: &Drawn) {
         let n = game.n_terminals * seat.n_hands;
@@ -140,7 +140,7 @@ impl<T: Real> Arena<T> {
     /// Sum of a list of values, for one hand.
     ///
     /// The plan's list number, a hand of the seat; what the list names is computed.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn sum_of_list(&self, seat: &Seat, number: u32, hand: u32) -> T {
         let word = self.words.get(seat.lists + number);
@@ -167,7 +167,7 @@ impl<T: Real> Arena<T> {
     /// Values of `seat`'s nodes of one level, and of their actions.
     ///
     /// Called by every thread, behind a barrier after the terminals and the level below.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn combine(&self, game: &Game, seat: &Seat, level: u32, choice: Choice) {
         let first = self.words.get(seat.levels + level);
@@ -204,7 +204,7 @@ impl<T: Real> Arena<T> {
     /// Value of the whole game to `seat`, on every lane of the warp: hands weighted and added in a fixed order.
     ///
     /// Called by every lane of a warp, behind a barrier after all levels.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn root(&self, seat: &Seat) -> f64 {
         let mut sum = 0.0;
@@ -220,7 +220,7 @@ impl<T: Real> Arena<T> {
     /// Adds the pass's regrets, and makes the next strategy of them where `renews`.
     ///
     /// Called by every thread, behind a barrier after all levels.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn add_regrets(&self, game: &Game, seat: &Seat, step: &Step<T>, renews: bool) {
         let n = seat.n_nodes * seat.n_hands;
@@ -250,7 +250,7 @@ impl<T: Real> Arena<T> {
     /// The strategy of a node and hand, whose first value among the seat's tables is `first`: in proportion to `weight` of each index, uniform where all are 0.
     ///
     /// Within the plan, and this thread's alone.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn normalise(&self, seat: &Seat, first: u32, n_actions: u32, weight: impl Fn(u32) -> T) {
         let mut sum = T::ZERO;
@@ -271,7 +271,7 @@ impl<T: Real> Arena<T> {
     /// What the strategy is matched from at an index of the seat's tables.
     ///
     /// As [`normalise`](Self::normalise).
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn matched(&self, seat: &Seat, step: &Step<T>, at: u32) -> T {
         let last = if step.predicts > T::ZERO { self.reals.get(seat.last + at) } else { T::ZERO };
@@ -281,7 +281,7 @@ impl<T: Real> Arena<T> {
     /// All strategies of a seat: from the averages where `averages` or the node is locked, else from the regrets. Locked nodes are left where `learnt_only`.
     ///
     /// Called by every thread, behind a barrier after the last change of regrets and averages and the last use of the strategies.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn strategies(&self, seat: &Seat, step: &Step<T>, averages: bool, learnt_only: bool) {
         let n = seat.n_nodes * seat.n_hands;

@@ -41,7 +41,7 @@ pub(super) struct Side {
 
 impl Side {
     /// The cell of hand `hand`, below `padded`, in row `row` of an operation.
-    #[inline(always)]
+    #[device_inline]
     pub const fn cell(&self, row: u32, hand: u32) -> Cell {
         // SAFETY: rows are those that the host's operations name, and hands the thread's own.
         unsafe { Cell::new(self.table + row as usize * self.stride as usize + hand as usize) }
@@ -54,7 +54,7 @@ impl<'a> BlockView<'a> {
     ///
     /// # Safety
     /// As `find`.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn has_subtree(task: &Task, street: u32, n_parts: u32) -> bool {
         // SAFETY: every game has a street of this number.
@@ -67,7 +67,7 @@ impl<'a> BlockView<'a> {
     /// # Safety
     /// `task` is what the host has made: what its streets, boards and programs name is there, with tables of last regrets and kept strategies where a step or pass uses them, in the precision
     /// that is asked for; `street` is the first of the streets of one number of `n_games` games; the block [has a subtree](Self::has_subtree). The programs' slots are below `n_shared`. What a block writes is of its own hands, and no other block uses it meanwhile.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn find(task: &'a Task, street: u32, n_games: u32, n_shared: u32, n_parts: u32) -> Self {
         let game = thread::block_idx_y();
@@ -88,7 +88,7 @@ impl<'a> BlockView<'a> {
     ///
     /// # Safety
     /// As [`find`](Self::find); `street` is not the last one.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn has_exit(task: &Task, street: u32, n_games: u32, threads: u32) -> bool {
         // SAFETY: every game has a street of this number and one after it.
@@ -104,7 +104,7 @@ impl<'a> BlockView<'a> {
     ///
     /// # Safety
     /// As `has_exit`, which is true.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn find_exit(task: &'a Task, street: u32, n_games: u32, threads: u32, seat: u32) -> (Self, usize, u32) {
         let game = thread::block_idx_y();
@@ -122,20 +122,20 @@ impl<'a> BlockView<'a> {
     }
 
     /// The thread's first hand: one after the other in the threads of the block, or, with `PARTS`, of all blocks that share the subtree.
-    #[inline(always)]
+    #[device_inline]
     pub fn first_hand<const PARTS: bool>(&self) -> u32 {
         let first = if PARTS { self.part[0] * thread::block_dim_x() } else { 0 };
         first + thread::thread_idx_x()
     }
 
     /// From one of the thread's hands to its next.
-    #[inline(always)]
+    #[device_inline]
     pub fn hands_apart<const PARTS: bool>(&self) -> u32 {
         if PARTS { self.part[1] * thread::block_dim_x() } else { thread::block_dim_x() }
     }
 
     /// A seat on this board.
-    #[inline(always)]
+    #[device_inline]
     pub fn side(&self, seat: u32) -> Side {
         let s = seat as usize;
         let stride = self.street.stride[s];
@@ -152,7 +152,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// A seat's tables. Asked for anew by each operation: pointers that are kept all the time take the registers that the arithmetic needs.
-    #[inline(always)]
+    #[device_inline]
     pub fn tables(&self, side: &Side) -> Tables {
         // Chosen, not indexed: an index would send the kernel's parameters to local memory.
         let tables: SeatTables = if math::opaque(side.seat) == 0 { self.task.first } else { self.task.second };
@@ -161,7 +161,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// Prefetches the block's `rows` of a seat's regrets, and with `averages` of its averages, into the second-level cache. Called by all threads of the block.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn prefetch<N: Numbers>(&self, side: &Side, rows: [u32; 2], averages: bool) {
         let tables = self.tables(side);
@@ -181,35 +181,35 @@ impl<'a> BlockView<'a> {
     }
 
     /// The program of a traverser, 0 or 1.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn program(&self, traverser: u32) -> &'a Program {
         ReadView(self.task.programs).row(self.street.programs + self.entry * 2 + traverser)
     }
 
     /// First value of the row that brings the reach of `seat` to this block.
-    #[inline(always)]
+    #[device_inline]
     pub fn reach_row(&self, seat: u32) -> usize {
         let row = self.on.parent as usize * self.street.n_entries as usize + self.entry as usize;
         self.street.reach[seat as usize] as usize + row * self.street.hand_stride as usize
     }
 
     /// First value of the row that brings the reach of `seat` to entry `entry` of the next street.
-    #[inline(always)]
+    #[device_inline]
     pub fn next_reach_row(&self, seat: u32, entry: u32) -> usize {
         let row = self.board as usize * self.next.n_entries as usize + entry as usize;
         self.next.reach[seat as usize] as usize + row * self.next.hand_stride as usize
     }
 
     /// First value of the row of this block's root values for `seat`.
-    #[inline(always)]
+    #[device_inline]
     pub fn value_row(&self, seat: u32) -> usize {
         let row = self.board as usize * self.street.n_entries as usize + self.entry as usize;
         self.street.values[seat as usize] as usize + row * self.street.hand_stride as usize
     }
 
     /// Reads shared memory.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn get(&self, at: u32) -> f32 {
         // SAFETY: offsets come from the host's programs, which fit in the block's shared memory; `simt` looks.
@@ -217,7 +217,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// Writes shared memory.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn set(&self, at: u32, value: f32) {
         // SAFETY: as `get`.
@@ -225,7 +225,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// Writes a value, or adds it.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn put(&self, at: u32, value: f32, add: bool) {
         let value = if add { self.get(at) + value } else { value };
@@ -233,7 +233,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// Operation `at` of a program's range. A copy: after a store the compiler would read each field again.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn op(&self, at: u32) -> Op {
         // SAFETY: as `ReadView`; an operation is four aligned vectors of 16 bytes.
@@ -243,34 +243,34 @@ impl<'a> BlockView<'a> {
     }
 
     /// Operands of operations, slots, to be asked for many.
-    #[inline(always)]
+    #[device_inline]
     pub fn operands(&self) -> ReadView<u32> {
         ReadView(self.task.operands)
     }
 
     /// Operand `at` of an operation: a slot.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn operand(&self, at: u32) -> u32 {
         ReadView(self.task.operands).get(at as usize)
     }
 
     /// Numbers that the game gives some hands of a side.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn numbers<const T: usize>(&self, side: &Side, hands: [u32; T]) -> [usize; T] {
         hands.map(|hand| self.number(side, hand))
     }
 
     /// Number that the game gives hand `hand` of a side, one of its `n`.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn number(&self, side: &Side, hand: u32) -> usize {
         ReadView(self.task.hands).get(side.hands + hand as usize) as usize
     }
 
     /// Importance of the block's board: 1 unless boards are sampled.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn board_factor(&self, pass: &Pass) -> f32 {
         if pass.sampled & 1 == 0 {
@@ -280,7 +280,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// Importance of a hand that was drawn, 0 for others; where hands are sampled.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn hand_factor(&self, side: &Side, hand: u32) -> f32 {
         let first = self.street.masks[side.seat as usize] as usize;
@@ -288,27 +288,27 @@ impl<'a> BlockView<'a> {
     }
 
     /// Importance of a board of the next street, where boards are sampled.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn next_board_factor(&self, board: u32) -> f32 {
         ReadView(self.task.board_factors).get(self.next.boards as usize + board as usize)
     }
 
     /// Segment `at` of a program's range.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn segment(&self, at: u32) -> &'a Segment {
         ReadView(self.task.segments).row(at)
     }
 
     /// Evaluations of segments.
-    #[inline(always)]
+    #[device_inline]
     pub fn evals(&self) -> ReadView<Eval> {
         ReadView(self.task.evals)
     }
 
     /// Where the prefix sums of a card's hands begin and end, without the one value more of each card; the difference is the number of hands with the card.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn hands_with(&self, side: &Side, card: u32) -> (u32, u32) {
         let table = (self.street.boards as usize + self.board as usize) * 2 + side.seat as usize;
@@ -317,7 +317,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// Hands of a side by card, as (row, card).
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn lists(&self, side: &Side) -> ReadView<u16> {
         let row = self.board as usize * self.street.n_list_rows as usize;
@@ -325,7 +325,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// What is known of hand `hand` of a side, one of its `n`.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn record(&self, side: &Side, hand: u32) -> [u32; 4] {
         // SAFETY: a record for each hand of the board, an aligned vector of 16 bytes.
@@ -333,7 +333,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// 1 / prior of hand `hand` of a side (weight × scale of the game × probability of the board), on the last street.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn inverse_prior(&self, side: &Side, hand: u32) -> f32 {
         let row = self.board as usize * side.stride as usize;
@@ -342,7 +342,7 @@ impl<'a> BlockView<'a> {
     }
 
     /// First row of what is given at an operation's node on this board; [`NONE`] where all hands learn.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn given_row(&self, op: &Op) -> u32 {
         if op.flags & flag::LOCKED == 0 {
@@ -352,50 +352,50 @@ impl<'a> BlockView<'a> {
     }
 
     /// Probability that is given to hand `hand` of a side, one of its `n`, in row `row`; negative where the hand learns.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn given(&self, side: &Side, row: u32, hand: u32) -> f32 {
         ReadView(self.task.given).get(row as usize * self.street.hand_stride as usize + self.number(side, hand))
     }
 
     /// Links between boards.
-    #[inline(always)]
+    #[device_inline]
     pub fn links(&self) -> ReadView<Link> {
         ReadView(self.task.links)
     }
 
     /// Maps between hands.
-    #[inline(always)]
+    #[device_inline]
     pub fn permutations(&self) -> ReadView<u16> {
         ReadView(self.task.permutations)
     }
 
     /// Values between streets.
-    #[inline(always)]
+    #[device_inline]
     pub fn values(&self) -> ReadView<f32> {
         ReadView(self.task.values)
     }
 
     /// The same, to write those of the block's own hands in its subtree's row.
-    #[inline(always)]
+    #[device_inline]
     pub fn own_values(&self) -> WriteView<f32> {
         WriteView(self.task.values)
     }
 
     /// Reach between streets.
-    #[inline(always)]
+    #[device_inline]
     pub fn reach(&self) -> ReadView<f32> {
         ReadView(self.task.reach)
     }
 
     /// The same, to write those of the block's own hands in the rows that its subtree hands on.
-    #[inline(always)]
+    #[device_inline]
     pub fn own_reach(&self) -> WriteView<f32> {
         WriteView(self.task.reach)
     }
 
     /// Adds to the utility of hand `hand`, where `first` is the side's first one.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn add_utility(&self, first: usize, hand: u32, value: f32) {
         let sums = self.task.utilities.wrapping_add(first);
@@ -409,7 +409,7 @@ pub(super) struct ReadView<T>(*const T);
 
 impl<T> ReadView<T> {
     /// Value `at`.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn get(self, at: usize) -> T
     where
@@ -420,14 +420,14 @@ impl<T> ReadView<T> {
     }
 
     /// The values from `first` on.
-    #[inline(always)]
+    #[device_inline]
     fn from(self, first: usize) -> Self {
         // SAFETY: `first` is the start of rows that the host's streets and boards name, so it is within the array or at its end: `BlockView::find` and `find_exit` have this of their callers.
         Self(unsafe { self.0.add(first) })
     }
 
     /// Value `at` where it is.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn row<'a>(self, at: u32) -> &'a T {
         // SAFETY: `at` is a number of the host's tables, so the value is there, as the callers of `BlockView::find` and `find_exit` guarantee. Only programs, segments, evaluations and links are
@@ -442,7 +442,7 @@ pub(super) struct WriteView<T>(*mut T);
 
 impl<T: GlobalNumber> WriteView<T> {
     /// Replaces value `at`.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn set(self, at: usize, value: T) {
         // SAFETY: the value is of one of the block's own hands, which no other block uses meanwhile, as the maker of the view has vouched.

@@ -13,7 +13,7 @@ use crate::unroll::unroll;
 /// The reach of `side` at the block's root, into slot `slot`: what the street before brought, times the board's probability where `chance` asks for it.
 /// Without `chance` it is the reach that averages are weighted with: 1 at the root of the game.
 /// Called by all threads of the block.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) fn arrive<const PARTS: bool>(
     view: &BlockView<'_>,
@@ -47,7 +47,7 @@ pub(super) fn arrive<const PARTS: bool>(
 
 /// Runs the operations `range` on the reach of `side`, strategies from `from`; adds weighted strategies to the averages.
 /// Called by all threads of the block, after [`arrive`] has filled the root's slot.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) fn run<N: Numbers, const PARTS: bool, const PLAIN: bool>(
     view: &BlockView<'_>,
@@ -73,7 +73,7 @@ pub(super) fn run<N: Numbers, const PARTS: bool, const PLAIN: bool>(
 }
 
 /// Reach of a node's children.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn reach<N: Numbers, const PARTS: bool>(
     view: &BlockView<'_>,
@@ -118,14 +118,14 @@ fn reach<N: Numbers, const PARTS: bool>(
 }
 
 /// How much the traverser's hand counts where hands are sampled; 1 where they are not.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) fn own_factor(view: &BlockView<'_>, side: &Side, pass: &Pass, hand: u32) -> f32 {
     if pass.sampled & 4 == 0 { 1.0 } else { view.hand_factor(side, hand) }
 }
 
 /// Hands a reach on to the next street.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn leave<const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op) {
     let row = view.next_reach_row(side.seat, op.entry);

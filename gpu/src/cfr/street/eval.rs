@@ -16,7 +16,7 @@ use crate::cuda::warp;
 const AHEAD: usize = 8;
 
 /// Runs the evaluations `range` of the opponent's reach. Called by all threads of the block, after a barrier that follows the writing of the vectors.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) fn run(view: &BlockView<'_>, side: &Side, range: [u32; 2]) {
     let parts = 1 + view.street.n_cards.div_ceil(WARP);
@@ -36,7 +36,7 @@ pub(super) fn run(view: &BlockView<'_>, side: &Side, range: [u32; 2]) {
 }
 
 /// Prefix sums in order of strength: each lane has a run of neighbours, of odd length, so that lanes meet different banks.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn by_strength(view: &BlockView<'_>, side: &Side, eval: &Eval) {
     let run = side.n.div_ceil(WARP) | 1;
@@ -66,7 +66,7 @@ fn by_strength(view: &BlockView<'_>, side: &Side, eval: &Eval) {
 }
 
 /// Calls `each` with every index from `from` to below `to` and what `load` reads there; several are read together.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn for_each_ahead(from: u32, to: u32, load: impl Fn(u32) -> f32, mut each: impl FnMut(u32, f32)) {
     let mut at = from;
@@ -87,7 +87,7 @@ fn for_each_ahead(from: u32, to: u32, load: impl Fn(u32) -> f32, mut each: impl 
 }
 
 /// Prefix sums over the hands with card `card`, and their total.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn by_card(view: &BlockView<'_>, side: &Side, eval: &Eval, card: u32) {
     if card >= view.street.n_cards {

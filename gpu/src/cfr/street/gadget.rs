@@ -39,7 +39,7 @@ pub const fn shape(n_hands: u32) -> LaunchShape {
 }
 
 /// How often a hand with these regrets plays on.
-#[inline(always)]
+#[device_inline]
 pub fn plays_on([on, end]: [f32; 2]) -> f32 {
     let (on, end) = (on.max(0.0), end.max(0.0));
     probability(on, on + end, 2)

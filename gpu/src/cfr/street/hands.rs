@@ -19,18 +19,18 @@ pub(super) struct Hands<const T: usize> {
 
 impl<const T: usize> Hands<T> {
     /// The hands from `first` on, `apart` from each other, of the padded row, in which `first` is. All lanes of a warp have the same `is_below`, since `apart` and the row are whole warps.
-    #[inline(always)]
+    #[device_inline]
     pub fn of_row(side: &Side, first: u32, apart: u32) -> Self {
         Self::below(side, first, apart, side.padded)
     }
 
     /// The same, of the hands that the board leaves possible: `first` is one of them.
-    #[inline(always)]
+    #[device_inline]
     pub fn of_side(side: &Side, first: u32, apart: u32) -> Self {
         Self::below(side, first, apart, side.n)
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn below(side: &Side, first: u32, apart: u32, end: u32) -> Self {
         let mut hands = Self { index: [first; T], is_below: [true; T], active: [first < side.n; T] };
         let mut i = 1;

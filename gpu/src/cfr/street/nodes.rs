@@ -12,7 +12,7 @@ use crate::cfr::regret::Step;
 use crate::unroll::unroll;
 
 /// Whether a node is one of these: of two to four actions, not locked, of a row that is longer than the block and not shared with other blocks.
-#[inline(always)]
+#[device_inline]
 pub(super) fn is_plain<const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op) -> bool {
     !PARTS && view.hands_apart::<PARTS>() < side.padded && matches!(op.n, 2..=4) && op.flags & flag::LOCKED == 0
 }
@@ -37,14 +37,14 @@ macro_rules! for_all_hands {
 }
 
 /// Reach of a node's children; see [`down`](super::down).
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) fn reach<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>, averaging: Averaging) {
     for_all_hands!(reach_of::<N>(view, side, op, step, averaging));
 }
 
 /// Value of the traverser's node, and what it learns; see [`up`](super::up).
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) fn own<N: Numbers>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>) {
     for_all_hands!(own_of::<N>(view, side, op, step));
@@ -61,18 +61,18 @@ struct Rows {
 }
 
 impl Rows {
-    #[inline(always)]
+    #[device_inline]
     fn of(side: &Side, op: &Op, hands: &Hands<TOGETHER>) -> Self {
         Self { first: hands.index.map(|hand| side.cell(op.row, hand)), stride: side.stride as usize }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn cell(&self, i: usize, action: usize) -> Cell {
         self.first[i].behind(action as u32, self.stride)
     }
 
     /// All values, loaded by `load`.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn load<const A: usize>(&self, load: impl Fn(Cell) -> f32) -> Each<A> {
         let mut all = [[0.0; A]; TOGETHER];
@@ -88,14 +88,14 @@ impl Rows {
 }
 
 /// Regrets as stored.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn regrets<N: Numbers, const A: usize>(tables: &Tables, rows: &Rows) -> Each<A> {
     rows.load(|at| N::load::<true>(tables.regrets(), at))
 }
 
 /// The strategy that is matched from regrets.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn matched<N: Numbers, const A: usize>(tables: &Tables, rows: &Rows, mut regrets: Each<A>, predicts: f32) -> Each<A> {
     if predicts > 0.0 {
@@ -122,7 +122,7 @@ fn matched<N: Numbers, const A: usize>(tables: &Tables, rows: &Rows, mut regrets
 }
 
 /// The slot of each action's child, [`NONE`] where nobody asks for its reach.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn children<const A: usize>(view: &BlockView<'_>, op: &Op) -> [u32; A] {
     let mut slots = [NONE; A];
@@ -138,7 +138,7 @@ fn children<const A: usize>(view: &BlockView<'_>, op: &Op) -> [u32; A] {
 }
 
 /// [`reach`], of some hands.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn reach_of<N: Numbers, const A: usize>(
     view: &BlockView<'_>,
@@ -176,7 +176,7 @@ fn reach_of<N: Numbers, const A: usize>(
 }
 
 /// [`own`], of some hands.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn own_of<N: Numbers, const A: usize>(
     view: &BlockView<'_>,

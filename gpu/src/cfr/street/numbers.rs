@@ -25,13 +25,13 @@ pub struct F32;
 impl Numbers for F32 {
     const BYTES: usize = 4;
 
-    #[inline(always)]
+    #[device_inline]
     fn load<const SIGNED: bool>(table: Table, at: Cell) -> f32 {
         // SAFETY: the table has a value for the cell, as `Tables` says, in `f32`.
         unsafe { memory::load_global(table.cells().cast::<f32>(), at.number()) }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn store<const SIGNED: bool>(table: Table, at: Cell, value: f32) {
         // SAFETY: as in `load`; the value is this lane's.
         unsafe { memory::store_global(table.cells().cast::<f32>(), at.number(), value) }
@@ -64,7 +64,7 @@ const ROUNDS: f32 = 12_582_912.0;
 impl Numbers for I16 {
     const BYTES: usize = 2;
 
-    #[inline(always)]
+    #[device_inline]
     fn load<const SIGNED: bool>(table: Table, at: Cell) -> f32 {
         let at = at.number();
         // SAFETY: the table has a value for the cell, as `Tables` says, of 16 bits, and a scale for each warp's worth of values.
@@ -76,7 +76,7 @@ impl Numbers for I16 {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn store<const SIGNED: bool>(table: Table, at: Cell, value: f32) {
         let at = at.number();
         // Floats without their sign's bit order as their bits do.

@@ -30,7 +30,7 @@ const _: () = assert!(size_of::<Where>() == 20);
 ///
 /// # Safety
 /// As [`BlockView::find`]; the host has made a step for each iteration that it launches, and one more after the last.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn step(task: &Task, ahead: u32) -> Step<f32> {
     // SAFETY: there is a step for the number of the iteration, and one more after it.
@@ -44,7 +44,7 @@ unsafe fn step(task: &Task, ahead: u32) -> Step<f32> {
 ///
 /// # Safety
 /// Launched with [`shape`](super::shape) of `at.n_parts` after the street before; the task and its tables are the host's, and `at.n_shared` values of shared memory hold what the programs address.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn go_down<N: Numbers, const PLAIN: bool>(task: &Task, at: Where, pass: Pass) {
     // SAFETY: the task and its tables are the host's, whose programs name what is there, in `n_shared` values of shared memory; there is a step.
@@ -71,7 +71,7 @@ pub(super) unsafe fn go_down<N: Numbers, const PLAIN: bool>(task: &Task, at: Whe
 }
 
 /// How a pass adds the traverser's strategy to its averages.
-#[inline(always)]
+#[device_inline]
 fn own_averaging(step: &Step<f32>, pass: &Pass) -> Averaging {
     Averaging { weight: if pass.averages != 0 { step.weight } else { 0.0 }, ..Averaging::NONE }
 }
@@ -83,7 +83,7 @@ fn own_averaging(step: &Step<f32>, pass: &Pass) -> Averaging {
 /// the [module](super) for which iteration they belong to.
 ///
 /// Barriers: three a segment; none if `averaging.alone`. All threads of the block call it.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn go_up<N: Numbers, const PLAIN: bool, const IS_LAST: bool>(
     view: &BlockView<'_>,
@@ -131,7 +131,7 @@ fn go_up<N: Numbers, const PLAIN: bool, const IS_LAST: bool>(
 }
 
 /// Prefetches the block's regrets, and the opponent's averages, for a plain pass of the last street.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn prefetch<N: Numbers>(view: &BlockView<'_>, pass: &Pass) {
     let program = view.program(pass.traverser);
@@ -146,7 +146,7 @@ fn prefetch<N: Numbers>(view: &BlockView<'_>, pass: &Pass) {
 ///
 /// # Safety
 /// As [`go_down`], after it, the next street's pass up and its [`returns`](super::returns); on the last street after the street before, with one more step after that of the iteration.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn go_up_once<N: Numbers, const PLAIN: bool, const IS_LAST: bool>(
     task: &Task,
@@ -180,7 +180,7 @@ pub(super) unsafe fn go_up_once<N: Numbers, const PLAIN: bool, const IS_LAST: bo
 }
 
 /// The pass in which `traverser` learns from regrets and nothing is sampled or kept: known to the compiler, which leaves out all else.
-#[inline(always)]
+#[device_inline]
 pub(super) const fn learning(traverser: u32) -> Pass {
     Pass {
         traverser,
@@ -198,7 +198,7 @@ pub(super) const fn learning(traverser: u32) -> Pass {
 ///
 /// # Safety
 /// As [`go_down`]; `task.steps` holds `at.n_iterations` steps, and one more after the last; there is at least one pass, and nothing is sampled.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn solve<N: Numbers, const PLAIN: bool>(task: &Task, at: Where, passes: &Passes) {
     // SAFETY: as in `go_down`; there is a step for each iteration, and one more.

@@ -53,7 +53,7 @@ pub const fn shape(n: u32) -> LaunchShape {
 }
 
 /// Number `of` of draw `draw` in iteration `iteration`, below `n`.
-#[inline(always)]
+#[device_inline]
 pub const fn drawn(seed: u64, iteration: u64, draw: u32, of: u32, n: u32) -> u32 {
     let word = element(element(element(seed, 0) ^ iteration, 0) ^ ((draw as u64) << 8 | of as u64), 0);
     (((word >> 32) * n as u64) >> 32) as u32

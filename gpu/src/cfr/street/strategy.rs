@@ -27,7 +27,7 @@ pub(super) struct Weights {
 }
 
 /// Regret of an action as stored, and its weight.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn weight<N: Numbers>(tables: &Tables, from: u32, predicts: f32, at: Cell) -> (f32, f32) {
     if from == source::REGRETS {
@@ -44,7 +44,7 @@ fn weight<N: Numbers>(tables: &Tables, from: u32, predicts: f32, at: Cell) -> (f
 
 impl Weights {
     /// Reads the weights of the `n` actions whose values begin at `at` and are `stride` apart.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn read<N: Numbers>(tables: &Tables, from: u32, predicts: f32, n: u32, at: Cell, stride: u32) -> Self {
         let stride = stride as usize;
@@ -72,7 +72,7 @@ impl Weights {
     }
 
     /// Calls `each` with every action's number, cell, regret as stored, and probability, in order. What was read must not have changed, up to the action reached.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn for_each<N: Numbers>(&self, tables: &Tables, mut each: impl FnMut(u32, Cell, f32, f32)) {
         let mut a = 0;

@@ -12,19 +12,19 @@ impl Cell {
     ///
     /// # Safety
     /// The seat's tables have a value of this number, and of those [`behind`](Self::behind) it that are used, for a hand of the thread.
-    #[inline(always)]
+    #[device_inline]
     pub const unsafe fn new(number: usize) -> Self {
         Self(number)
     }
 
     /// As a number.
-    #[inline(always)]
+    #[device_inline]
     pub const fn number(self) -> usize {
         self.0
     }
 
     /// The same hand's value in a row some actions behind, `stride` values each.
-    #[inline(always)]
+    #[device_inline]
     pub const fn behind(self, action: u32, stride: usize) -> Self {
         Self(self.0 + action as usize * stride)
     }
@@ -39,13 +39,13 @@ pub struct Table {
 
 impl Table {
     /// The numbers, in the precision of storage.
-    #[inline(always)]
+    #[device_inline]
     pub const fn cells(self) -> *mut u8 {
         self.cells
     }
 
     /// The scale of each warp's worth of them, where the precision has scales.
-    #[inline(always)]
+    #[device_inline]
     pub const fn scales(self) -> *mut f32 {
         self.scales
     }
@@ -61,31 +61,31 @@ impl Tables {
     /// # Safety
     /// They are there, those that may be null where they are asked for, with a value for every cell of the seat's, in the precision that the kernel reads and writes; a thread writes cells of
     /// its own hands alone, and no other thread uses those meanwhile; no thread writes what several read.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn new(tables: SeatTables) -> Self {
         Self(tables)
     }
 
     /// Cumulative regrets.
-    #[inline(always)]
+    #[device_inline]
     pub const fn regrets(&self) -> Table {
         Table { cells: self.0.regrets, scales: self.0.regret_scales }
     }
 
     /// Last regrets, where the step predicts.
-    #[inline(always)]
+    #[device_inline]
     pub const fn last(&self) -> Table {
         Table { cells: self.0.last, scales: self.0.last_scales }
     }
 
     /// Sums of strategies.
-    #[inline(always)]
+    #[device_inline]
     pub const fn averages(&self) -> Table {
         Table { cells: self.0.averages, scales: self.0.average_scales }
     }
 
     /// A probability that a pass has kept, where one does.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn kept(&self, at: Cell) -> f32 {
         // SAFETY: as `new` says, there is a value for the cell, and no other thread writes it meanwhile.
@@ -93,7 +93,7 @@ impl Tables {
     }
 
     /// Keeps one.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub fn keep(&self, at: Cell, probability: f32) {
         // SAFETY: as `new` says, there is a value for the cell, and no other thread uses it meanwhile.

@@ -13,7 +13,7 @@ use crate::unroll::unroll;
 
 /// Runs the operations `range` for the traverser's `side` against the opponent's `other`.
 /// Called by all threads of the block, after a barrier that follows the evaluations.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) fn run<N: Numbers, const PARTS: bool, const PLAIN: bool>(
     view: &BlockView<'_>,
@@ -43,7 +43,7 @@ pub(super) fn run<N: Numbers, const PARTS: bool, const PLAIN: bool>(
 }
 
 /// Value where a hand ends: its payoffs times the reach of the opponent's hands that leave it possible, by who is stronger.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn end<const PARTS: bool>(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op) {
     let apart = view.hands_apart::<PARTS>();
@@ -62,7 +62,7 @@ fn end<const PARTS: bool>(view: &BlockView<'_>, side: &Side, other: &Side, op: &
 }
 
 /// [`end`], of some hands.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn end_of<const T: usize>(view: &BlockView<'_>, side: &Side, other: &Side, op: &Op, hands: Hands<T>) {
     let add = op.flags & flag::ADD != 0;
@@ -94,7 +94,7 @@ fn end_of<const T: usize>(view: &BlockView<'_>, side: &Side, other: &Side, op: &
 }
 
 /// Value where the next card comes: the sum over the boards of the next street, which [`returns`](super::returns) has made.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn come_back<const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op) {
     let add = op.flags & flag::ADD != 0;
@@ -114,7 +114,7 @@ fn come_back<const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op) {
 }
 
 /// Value of the traverser's node from those of its actions, and what it learns.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn own<N: Numbers, const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op, step: &Step<f32>, pass: &Pass) {
     let add = op.flags & flag::ADD != 0;
@@ -172,7 +172,7 @@ fn own<N: Numbers, const PARTS: bool>(view: &BlockView<'_>, side: &Side, op: &Op
 }
 
 /// The same where some hands' strategy is given, in the rows from `given` on: they play it, learn nothing, and leave 0 in the tables.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn own_locked<N: Numbers, const PARTS: bool>(
     view: &BlockView<'_>,
@@ -221,7 +221,7 @@ fn own_locked<N: Numbers, const PARTS: bool>(
 }
 
 /// Keeps one action of `n`, whose values begin at `row` and are `stride` apart, as the strategy of a hand that is `active`.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn keep_choice(tables: &Tables, row: Cell, stride: u32, n: u32, choice: u32, active: bool) {
     let mut action = 0;
@@ -233,7 +233,7 @@ fn keep_choice(tables: &Tables, row: Cell, stride: u32, n: u32, choice: u32, act
 }
 
 /// Adds a gain to a regret, of a hand that counts, and keeps it where the step predicts. What is not of a hand stays 0. All lanes of the warp call it, as [`Numbers::store`].
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn note_gain<N: Numbers>(
     tables: &Tables,
@@ -252,7 +252,7 @@ fn note_gain<N: Numbers>(
 }
 
 /// What becomes of the root's values: they go to the street before, and are added to the utilities.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) fn depart<const PARTS: bool>(view: &BlockView<'_>, side: &Side, slot: u32, pass: &Pass) {
     let row = view.value_row(side.seat);

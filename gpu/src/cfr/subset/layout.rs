@@ -157,7 +157,7 @@ pub mod mode {
 ///
 /// # Safety
 /// The array has the row, and nobody writes it meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn get<T: Real>(rows: *const Row<T>, row: u32, card: u32) -> T {
     // SAFETY: the array has the row, of CARDS numbers.
@@ -168,7 +168,7 @@ pub(super) unsafe fn get<T: Real>(rows: *const Row<T>, row: u32, card: u32) -> T
 ///
 /// # Safety
 /// The array has the row, and nobody else accesses the number meanwhile.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn set<T: Real>(rows: *mut Row<T>, row: u32, card: u32, value: T) {
     // SAFETY: as in `get`.

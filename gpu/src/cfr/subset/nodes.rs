@@ -21,7 +21,7 @@ pub const fn finish_shape() -> LaunchShape {
 }
 
 /// The node and card of a thread among `n` nodes.
-#[inline(always)]
+#[device_inline]
 fn node_and_card(n: u32) -> Option<(u32, u32)> {
     let index = thread::index_1d();
     let (node, card) = ((index / CARDS as u64) as u32, (index % CARDS as u64) as u32);
@@ -29,7 +29,7 @@ fn node_and_card(n: u32) -> Option<(u32, u32)> {
 }
 
 /// Children of a node, and the seat that acts.
-#[inline(always)]
+#[device_inline]
 fn parts(children_and_seat: u32) -> (u32, u32) {
     (children_and_seat & 0xFFFF, children_and_seat >> 16)
 }
@@ -38,7 +38,7 @@ fn parts(children_and_seat: u32) -> (u32, u32) {
 ///
 /// # Safety
 /// The actions' numbers are this thread's.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn normalise<T: Real>(strategy: *mut Row<T>, first: u32, n: u32, card: u32, of: impl Fn(u32) -> T) {
     // SAFETY: the tables have a row for each action, of which the card's number is this thread's.
@@ -61,7 +61,7 @@ unsafe fn normalise<T: Real>(strategy: *mut Row<T>, first: u32, n: u32, card: u3
 ///
 /// # Safety
 /// Launched with [`shape`]; the tables are complete.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn strategy<T: Real>(tables: Tables<T>, from: u32, n: u32, averages: u32, predicts: u32) {
     let Some((number, card)) = node_and_card(n) else { return };
@@ -84,7 +84,7 @@ pub(super) unsafe fn strategy<T: Real>(tables: Tables<T>, from: u32, n: u32, ave
 ///
 /// # Safety
 /// As [`strategy`], after it.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn reach<T: Real>(tables: Tables<T>, from: u32, n: u32) {
     let Some((number, card)) = node_and_card(n) else { return };
@@ -111,7 +111,7 @@ pub(super) unsafe fn reach<T: Real>(tables: Tables<T>, from: u32, n: u32) {
 ///
 /// # Safety
 /// Launched with [`shape`] after the terminals and the level below.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn values<T: Real>(tables: Tables<T>, first: u32, n: u32, seat: u32, what: u32, predicts: u32) {
     let Some((number, card)) = node_and_card(n) else { return };
@@ -166,7 +166,7 @@ pub(super) unsafe fn values<T: Real>(tables: Tables<T>, first: u32, n: u32, seat
 ///
 /// # Safety
 /// Launched with [`finish_shape`] after the root's value was made.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn finish<T: Real>(tables: Tables<T>, sum: u32, replaces: u32, advances: u32) {
     // SAFETY: one thread alone; the caller names a sum that is there.

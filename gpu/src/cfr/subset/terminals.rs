@@ -68,14 +68,14 @@ struct Columns<T> {
 }
 
 impl<T: Real> Columns<T> {
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn get(self, set: u32, column: u32) -> T {
         // SAFETY: sets are below SETS and columns below BLOCK.
         unsafe { self.numbers.get_unchecked(set * BLOCK + column) }
     }
 
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn set(self, set: u32, column: u32, value: T) {
         // SAFETY: as above.
@@ -84,7 +84,7 @@ impl<T: Real> Columns<T> {
 }
 
 /// Sums over sets of one size, of reaches with one more card.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn add_card<T: Real>(columns: Columns<T>, column: u32, size: usize, reaches: [T; OTHERS]) {
     let mut at = FIRST[size];
@@ -121,7 +121,7 @@ struct Place {
 ///
 /// # Safety
 /// As [`terminals`]; the terminal is there.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn deal<T: Real>(tables: &Tables<T>, columns: Columns<T>, place: Place) {
     let mut reaches = [[T::ZERO; CARDS]; OTHERS];
@@ -164,7 +164,7 @@ unsafe fn deal<T: Real>(tables: &Tables<T>, columns: Columns<T>, place: Place) {
 ///
 /// # Safety
 /// As [`deal`], behind which the warp has met.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn add_up<T: Real>(tables: &Tables<T>, columns: Columns<T>, place: Place, word: u32) {
     let Place { number, seat, column, high } = place;
@@ -204,7 +204,7 @@ unsafe fn add_up<T: Real>(tables: &Tables<T>, columns: Columns<T>, place: Place,
 ///
 /// # Safety
 /// Launched with [`shape`]; the tables are complete, and the other seats' reaches are those of their strategies.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn terminals<T: Real>(tables: Tables<T>, seat: u32) {
     let columns = Columns { numbers: dynamic::<T>(0, SETS as u32 * BLOCK) };

@@ -21,25 +21,25 @@ pub const fn shape(n: u32) -> LaunchShape {
 /// bit 30 whether the lane has a deal, bit 31 whether it is the first of its bucket.
 pub mod link {
     /// The lane that is 2ᵏ lanes behind in the same bucket.
-    #[inline(always)]
+    #[device_inline]
     pub fn behind(link: u32, k: u32) -> u32 {
         link >> (5 * k) & 31
     }
 
     /// Doublings needed, the same for all lanes.
-    #[inline(always)]
+    #[device_inline]
     pub fn steps(link: u32) -> u32 {
         link >> 25 & 7
     }
 
     /// Whether the lane has a deal.
-    #[inline(always)]
+    #[device_inline]
     pub fn is_dealt(link: u32) -> bool {
         link >> 30 & 1 != 0
     }
 
     /// Whether the lane writes the sum of its bucket.
-    #[inline(always)]
+    #[device_inline]
     pub fn is_first(link: u32) -> bool {
         link >> 31 != 0
     }

@@ -75,7 +75,7 @@ impl Op {
     }
 
     /// The operation of its bytes.
-    #[inline(always)]
+    #[device_inline]
     pub fn unpacked(packed: Vec4) -> Self {
         let Vec4([word, index, cost, pot]) = packed;
         Self {

@@ -121,7 +121,7 @@ pub struct Walk<T> {
 const _: () = assert!(size_of::<Walk<f32>>() == 11 * 8 + 6 * 4 && size_of::<Change<f32>>() == 16);
 
 /// An element by a number that is the same for all lanes; every index is known to the compiler, so the array stays in registers.
-#[inline(always)]
+#[device_inline]
 fn pick<T: Copy, const N: usize>(values: &[T; N], at: u32) -> T {
     let (mut value, mut other) = (values[0], 1);
     while other < N {
@@ -134,7 +134,7 @@ fn pick<T: Copy, const N: usize>(values: &[T; N], at: u32) -> T {
 }
 
 /// Sets such an element.
-#[inline(always)]
+#[device_inline]
 fn put<T: Copy, const N: usize>(values: &mut [T; N], at: u32, value: T) {
     for other in 0..N {
         if at == other as u32 {
@@ -147,7 +147,7 @@ fn put<T: Copy, const N: usize>(values: &mut [T; N], at: u32, value: T) {
 ///
 /// # Safety
 /// The table has the row.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn strategy<T: Real>(regrets: *const T, row: usize, allowed: u32, is_dealt: bool) -> [T; ACTIONS] {
     let (mut positive, mut sum, mut action) = ([T::ZERO; ACTIONS], T::ZERO, 0);
@@ -183,19 +183,19 @@ struct Level<T, const N: usize> {
 
 impl<T: Real, const N: usize> Level<T, N> {
     /// A sequence none of whose actions has been walked.
-    #[inline(always)]
+    #[device_inline]
     fn new(own: T, strategy: [T; ACTIONS]) -> Self {
         Self { own, strategy, actions: [T::ZERO; ACTIONS], sums: [T::ZERO; N] }
     }
 
     /// Offset of the lane's value `field` at a depth: neighbouring lanes are neighbouring words.
-    #[inline(always)]
+    #[device_inline]
     fn offset(depth: u32, field: u32) -> u32 {
         (depth * frame(N as u32) + field) * thread::WARP + thread::lane()
     }
 
     /// Leaves the sequence for one behind it. Each lane reads its own column only, so no barrier is needed.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn push(&self, frames: Shared<T>, depth: u32) {
         frames.set(Self::offset(depth, 0), self.own);
@@ -213,7 +213,7 @@ impl<T: Real, const N: usize> Level<T, N> {
     }
 
     /// Comes back to it.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     fn pop(&mut self, frames: Shared<T>, depth: u32) {
         self.own = frames.get(Self::offset(depth, 0));
@@ -231,7 +231,7 @@ impl<T: Real, const N: usize> Level<T, N> {
     }
 
     /// Adds what an action of `seat` brings.
-    #[inline(always)]
+    #[device_inline]
     fn add(&mut self, action: u32, seat: u32, cost: T, mut values: [T; N]) {
         let own = pick(&values, seat) - cost;
         put(&mut values, seat, own);
@@ -249,7 +249,7 @@ impl<T: Real, const N: usize> Level<T, N> {
 ///
 /// # Safety
 /// As [`walk`]; the operation names a sequence of the warp's piece, and all lanes are here.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn learn<T: Real + Word, const N: usize>(
     walk: &Walk<T>,
@@ -306,7 +306,7 @@ unsafe fn learn<T: Real + Word, const N: usize>(
 }
 
 /// Reach of all seats but one.
-#[inline(always)]
+#[device_inline]
 fn others<T: Real, const N: usize>(reaches: &[T; N], of: u32) -> T {
     let (mut others, mut seat) = (T::ONE, 0);
     while seat < N {
@@ -322,7 +322,7 @@ fn others<T: Real, const N: usize>(reaches: &[T; N], of: u32) -> T {
 ///
 /// # Safety
 /// As [`walk`]; the piece is the root's, alone in the last stage, and every lane has read `next`.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn count<T: Real, const N: usize>(walk: &Walk<T>, values: &[T; N], batch: usize, is_dealt: bool) {
     // SAFETY: the walk has a sum for each of `n_players` seats and the number of the batch, which all lanes have read; no other warp is there, since the piece is alone in its stage.
@@ -345,7 +345,7 @@ unsafe fn count<T: Real, const N: usize>(walk: &Walk<T>, values: &[T; N], batch:
 ///
 /// # Safety
 /// As [`walk`]; the piece is the warp's.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn hand_on<T: Real, const N: usize>(walk: &Walk<T>, values: &[T; N], number: u32, batch: usize, is_dealt: bool) {
     let lane = thread::lane() as usize;
@@ -367,7 +367,7 @@ unsafe fn hand_on<T: Real, const N: usize>(walk: &Walk<T>, values: &[T; N], numb
 ///
 /// # Safety
 /// `walk` is a launch's, `batch` one of its batches and `lane` below [`LANES`].
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn beats_of_seats<T: Real, const N: usize>(walk: &Walk<T>, batch: usize, lane: usize) -> [u32; N] {
     let mut words = [0u32; N];
@@ -382,7 +382,7 @@ unsafe fn beats_of_seats<T: Real, const N: usize>(walk: &Walk<T>, batch: usize, 
 }
 
 /// Adds each seat's share of a pot, to nothing where it is the first pot of its end.
-#[inline(always)]
+#[device_inline]
 fn share_pot<T: Real, const N: usize>(op: &Op, words: &[u32; N], values: &mut [T; N]) {
     let mut seat = 0;
     while seat < N {
@@ -403,14 +403,14 @@ fn share_pot<T: Real, const N: usize>(op: &Op, words: &[u32; N], values: &mut [T
 }
 
 /// Follows the action of a sequence before the piece, played by strategy `matched`.
-#[inline(always)]
+#[device_inline]
 fn follow<T: Real, const N: usize>(op: &Op, matched: &[T; ACTIONS], reaches: &mut [T; N]) {
     let reach = pick(reaches, op.seat) * pick(matched, op.action);
     put(reaches, op.seat, reach);
 }
 
 /// Goes into a sequence in which a seat acts by strategy `matched`; the one at hand is left in shared memory, unless this is the piece's first.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn enter<T: Real, const N: usize>(
     op: &Op,
@@ -430,7 +430,7 @@ fn enter<T: Real, const N: usize>(
 }
 
 /// Comes back from a sequence with its values to the one before it, unless this was the piece's first.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn leave<T: Real, const N: usize>(
     op: &Op,
@@ -452,7 +452,7 @@ fn leave<T: Real, const N: usize>(
 ///
 /// # Safety
 /// Launched with [`shape`] for a stage after all earlier stages of the batch; all that `walk` points to is of the game.
-#[inline(always)]
+#[device_inline]
 pub(super) unsafe fn walk<T: Real + Word, const N: usize>(walk: Walk<T>) {
     let (lane, number) = (thread::lane() as usize, walk.first + thread::block_idx_x());
     let frames = shared::dynamic::<T>(0, frames(walk.depth) * frame(N as u32) * thread::WARP);

@@ -71,7 +71,7 @@ pub struct Moves {
 
 impl Moves {
     /// Whether `action` is among them.
-    #[inline(always)]
+    #[device_inline]
     pub fn contains(&self, action: u32) -> bool {
         let square = action >> 3;
         let dark = (square ^ square >> 3) & 1 == 1;
@@ -87,21 +87,21 @@ impl Moves {
     }
 
     /// Whether there are none.
-    #[inline(always)]
+    #[device_inline]
     pub fn is_empty(&self) -> bool {
         let [a, b, c, d] = self.from;
         a | b | c | d == 0
     }
 
     /// How many they are.
-    #[inline(always)]
+    #[device_inline]
     pub fn count(&self) -> u32 {
         let [a, b, c, d] = self.from;
         a.count_ones() + b.count_ones() + c.count_ones() + d.count_ones()
     }
 
     /// The `n`-th in ascending order, counted from 0; there must be more than `n`.
-    #[inline(always)]
+    #[device_inline]
     pub fn nth(&self, n: u32) -> u32 {
         let [a, b, c, d] = self.from;
         // Directions of each piece as a number of three bits, a word a bit.
@@ -137,37 +137,37 @@ impl Default for Checkers {
 }
 
 /// The square, `row * 8 + column`, of a piece's bit.
-#[inline(always)]
+#[device_inline]
 pub const fn square_of(bit: u32) -> u32 {
     2 * bit + (!bit >> 2 & 1)
 }
 
 /// All `squares` moved one step up-left; what leaves the board is gone.
-#[inline(always)]
+#[device_inline]
 const fn up_left(squares: u32) -> u32 {
     (squares & EVEN) >> 4 | (squares & NOT_LEFT) >> 5
 }
 
 /// One step up-right.
-#[inline(always)]
+#[device_inline]
 const fn up_right(squares: u32) -> u32 {
     (squares & NOT_RIGHT) >> 3 | (squares & !EVEN) >> 4
 }
 
 /// One step down-right.
-#[inline(always)]
+#[device_inline]
 const fn down_right(squares: u32) -> u32 {
     (squares & NOT_RIGHT) << 5 | (squares & !EVEN) << 4
 }
 
 /// One step down-left.
-#[inline(always)]
+#[device_inline]
 const fn down_left(squares: u32) -> u32 {
     (squares & EVEN) << 4 | (squares & NOT_LEFT) << 3
 }
 
 /// What [`Checkers::apply`] needs of an action: bits of the squares left, jumped over (none for a step) and reached.
-#[inline(always)]
+#[device_inline]
 const fn squares_of(action: u32) -> (u32, u32, u32) {
     let at = action >> 4 & 31;
     let odd_row = at >> 2 & 1;
@@ -195,38 +195,38 @@ impl Checkers {
     }
 
     /// Pieces of the first and of the second player: bit i is square [`square_of`]`(i)`.
-    #[inline(always)]
+    #[device_inline]
     pub const fn pieces(&self) -> [u32; 2] {
         [self.first, self.second]
     }
 
     /// Kings of both players.
-    #[inline(always)]
+    #[device_inline]
     pub const fn kings(&self) -> u32 {
         self.kings
     }
 
     /// Actions since the last capture, at most [`MAX_QUIET_ACTIONS`].
-    #[inline(always)]
+    #[device_inline]
     pub const fn quiet_actions(&self) -> u32 {
         self.state >> QUIET_SHIFT & 0xff
     }
 
     /// The bit of the piece that has jumped and must jump on, if there is one.
-    #[inline(always)]
+    #[device_inline]
     pub const fn jumper(&self) -> Option<u32> {
         let jumper = self.state >> JUMPER_SHIFT & 0x3f;
         if jumper == 0 { None } else { Some(jumper - 1) }
     }
 
     /// Pieces of who is to move and of the other.
-    #[inline(always)]
+    #[device_inline]
     const fn mine_and_theirs(&self) -> (u32, u32) {
         if self.state & PLAYER == 0 { (self.first, self.second) } else { (self.second, self.first) }
     }
 
     /// Jumps of the pieces `mine` of who is to move.
-    #[inline(always)]
+    #[device_inline]
     const fn jumps(&self, mine: u32, theirs: u32) -> [u32; 4] {
         let empty = !(self.first | self.second);
         let (up, down) = self.by_direction(mine);
@@ -239,14 +239,14 @@ impl Checkers {
     }
 
     /// Those of the pieces `mine` of who is to move that may go up, and those that may go down.
-    #[inline(always)]
+    #[device_inline]
     const fn by_direction(&self, mine: u32) -> (u32, u32) {
         let kings = mine & self.kings;
         if self.state & PLAYER == 0 { (mine, kings) } else { (kings, mine) }
     }
 
     /// The actions that the rules about movement allow, also after the 40th quiet action.
-    #[inline(always)]
+    #[device_inline]
     fn movable(&self) -> Moves {
         let (mine, theirs) = self.mine_and_theirs();
         let jumper = self.state >> JUMPER_SHIFT & 0x3f;
@@ -262,7 +262,7 @@ impl Checkers {
     }
 
     /// The legal actions; none once the game is over.
-    #[inline(always)]
+    #[device_inline]
     pub fn moves(&self) -> Moves {
         if self.quiet_actions() >= MAX_QUIET_ACTIONS {
             return Moves { from: [0; 4], jumps: false };
@@ -271,7 +271,7 @@ impl Checkers {
     }
 
     /// How a position with these moves stands.
-    #[inline(always)]
+    #[device_inline]
     fn outcome_with(&self, moves: &Moves) -> Outcome {
         if self.quiet_actions() >= MAX_QUIET_ACTIONS {
             Outcome::Draw
@@ -288,17 +288,17 @@ impl Game for Checkers {
     const MAX_ACTIONS: u32 = 512;
     const BOARD: (u32, u32) = (8, 8);
 
-    #[inline(always)]
+    #[device_inline]
     fn to_move(&self) -> Player {
         Player::from_index(self.state)
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn is_legal(&self, action: u32) -> bool {
         self.moves().contains(action)
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn apply(&mut self, action: u32) {
         let (from, over, to) = squares_of(action);
         let (mine, theirs) = self.mine_and_theirs();
@@ -319,23 +319,23 @@ impl Game for Checkers {
         self.state = if goes_on { second | (to.trailing_zeros() + 1) << JUMPER_SHIFT } else { second ^ PLAYER };
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn outcome(&self) -> Outcome {
         self.outcome_with(&self.movable())
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn n_playout_actions(&self) -> u32 {
         self.moves().count()
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn nth_playout_action(&self, n: u32) -> u32 {
         self.moves().nth(n)
     }
 
     /// The default playout; each position's moves are found once, for its outcome and for the next action.
-    #[inline(always)]
+    #[device_inline]
     fn playout(self, draw: &mut impl Draw, _scratch: &mut impl Scratch) -> Playout {
         let mut position = self;
         let mut moves = position.movable();

@@ -58,13 +58,13 @@ impl<const ROWS: u32, const COLUMNS: u32> Connect4<ROWS, COLUMNS> {
         self.stones
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn occupied(&self) -> u64 {
         self.stones[0] | self.stones[1]
     }
 
     /// One bit in each nibble of a column that has room.
-    #[inline(always)]
+    #[device_inline]
     fn open_columns(occupied: u64) -> u32 {
         let mut open = 0;
         let mut column = 0;
@@ -76,7 +76,7 @@ impl<const ROWS: u32, const COLUMNS: u32> Connect4<ROWS, COLUMNS> {
     }
 
     /// Whether these stones hold four in a row.
-    #[inline(always)]
+    #[device_inline]
     fn has_four(stones: u64) -> bool {
         // A line that starts in `rows` stays in its column or moves on by one row a column, so it cannot wrap. Boards with a row to
         // spare in each byte need no mask: the spare bit breaks every wrapped line.
@@ -93,7 +93,7 @@ impl<const ROWS: u32, const COLUMNS: u32> Connect4<ROWS, COLUMNS> {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn outcome_for(stones: u64, occupied: u64, player: Player) -> Outcome {
         if Self::has_four(stones) {
             Outcome::Win(player)
@@ -114,17 +114,17 @@ impl<const ROWS: u32, const COLUMNS: u32> Game for Connect4<ROWS, COLUMNS> {
     const MAX_ACTIONS: u32 = COLUMNS;
     const BOARD: (u32, u32) = (ROWS, COLUMNS);
 
-    #[inline(always)]
+    #[device_inline]
     fn to_move(&self) -> Player {
         Player::from_index(self.occupied().count_ones())
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn is_legal(&self, action: u32) -> bool {
         action < COLUMNS && self.occupied() >> (8 * action + ROWS - 1) & 1 == 0
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn apply(&mut self, action: u32) {
         let occupied = self.occupied();
         let square = (occupied.wrapping_add(1 << (8 * action))) & !occupied;
@@ -135,7 +135,7 @@ impl<const ROWS: u32, const COLUMNS: u32> Game for Connect4<ROWS, COLUMNS> {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn outcome(&self) -> Outcome {
         if Self::has_four(self.stones[0]) {
             return Outcome::Win(Player::First);
@@ -143,7 +143,7 @@ impl<const ROWS: u32, const COLUMNS: u32> Game for Connect4<ROWS, COLUMNS> {
         Self::outcome_for(self.stones[1], self.occupied(), Player::Second)
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn outcome_after(&self, _action: u32) -> Outcome {
         // Only the player who has just moved can have completed a line.
         match self.to_move().other() {
@@ -152,12 +152,12 @@ impl<const ROWS: u32, const COLUMNS: u32> Game for Connect4<ROWS, COLUMNS> {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn n_playout_actions(&self) -> u32 {
         (!(self.occupied() >> (ROWS - 1)) & Self::COLUMNS_BOTTOM).count_ones()
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn nth_playout_action(&self, n: u32) -> u32 {
         // Byte c of `up_to` is the number of open columns up to c; those with at most n are left of the n-th open column.
         let up_to = (!(self.occupied() >> (ROWS - 1)) & Self::COLUMNS_BOTTOM).wrapping_mul(BOTTOM);
@@ -165,7 +165,7 @@ impl<const ROWS: u32, const COLUMNS: u32> Game for Connect4<ROWS, COLUMNS> {
         left.count_ones()
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn playout(self, draw: &mut impl Draw, _scratch: &mut impl Scratch) -> Playout {
         let first = self.to_move();
         let mut occupied = self.occupied();

@@ -41,7 +41,7 @@ impl<const SIZE: usize, const EXACT: bool> Default for Gomoku<SIZE, EXACT> {
 }
 
 /// Position of the `n`-th set bit of a word of `BITS` bits, counted from 0; the word has more than `n`.
-#[inline(always)]
+#[device_inline]
 fn nth_set_bit<const BITS: usize>(word: u32, n: u32) -> u32 {
     let mut left = n;
     let mut at = 0;
@@ -84,7 +84,7 @@ impl<const SIZE: usize, const EXACT: bool> Gomoku<SIZE, EXACT> {
     }
 
     /// Whether the stone at (`y`, `x`) stands in a winning row; `row(y)` gives the player's row y.
-    #[inline(always)]
+    #[device_inline]
     fn wins(row: impl Fn(usize) -> u32, y: u32, x: u32) -> bool {
         if enough::<EXACT>(run_length(row(y as usize), x)) {
             return true;
@@ -121,13 +121,13 @@ impl<const SIZE: usize, const EXACT: bool> Gomoku<SIZE, EXACT> {
 
     /// The word of scratch memory that holds line `line` for `player`, and where its stones begin there. A line is a word for both players, the
     /// first's stones in the low half, or a word for each.
-    #[inline(always)]
+    #[device_inline]
     const fn word_of_line(line: u32, player: u32) -> (u32, u32) {
         if Self::PACKED { (line, 16 * player) } else { (2 * line + player, 0) }
     }
 
     /// Squares of row `y` in scratch memory that hold a stone.
-    #[inline(always)]
+    #[device_inline]
     fn occupied_in_row(scratch: &impl Scratch, y: u32) -> u32 {
         if Self::PACKED {
             let both = scratch.get(y);
@@ -138,7 +138,7 @@ impl<const SIZE: usize, const EXACT: bool> Gomoku<SIZE, EXACT> {
     }
 
     /// Takes the n-th free square, from 0, out of the prefix sums: its row, and which of the row's free squares it is.
-    #[inline(always)]
+    #[device_inline]
     fn take_free(free_up_to: &mut [u64; 4], mut n: u32) -> (u32, u32) {
         // The group of rows, then the row: those whose prefix sum is at most n lie before it.
         let mut group = 0;
@@ -167,7 +167,7 @@ impl<const SIZE: usize, const EXACT: bool> Gomoku<SIZE, EXACT> {
     }
 
     /// Adds a stone to its row, column and diagonals in scratch memory; whether it stands in a winning line.
-    #[inline(always)]
+    #[device_inline]
     fn add_stone(scratch: &mut impl Scratch, x: u32, y: u32, player: u32) -> bool {
         let size = SIZE as u32;
         // Diagonals of fewer than five squares share a line that nobody looks at.
@@ -197,13 +197,13 @@ impl<const SIZE: usize, const EXACT: bool> Gomoku<SIZE, EXACT> {
 }
 
 /// Whether a run of so many stones wins.
-#[inline(always)]
+#[device_inline]
 const fn enough<const EXACT: bool>(run: u32) -> bool {
     if EXACT { run == 5 } else { run >= 5 }
 }
 
 /// Length of the run of set bits around set bit `at`.
-#[inline(always)]
+#[device_inline]
 const fn run_length(line: u32, at: u32) -> u32 {
     (!(line >> at)).trailing_zeros() + (!(line << (31 - at))).leading_zeros() - 1
 }
@@ -219,12 +219,12 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
     const BOARD: (u32, u32) = (SIZE as u32, SIZE as u32);
     const PLAYOUT_WORDS: u32 = if Self::PACKED { Self::LINES } else { 2 * Self::LINES };
 
-    #[inline(always)]
+    #[device_inline]
     fn to_move(&self) -> Player {
         Player::from_index(self.n_stones)
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn is_legal(&self, action: u32) -> bool {
         if action >= Self::SQUARES {
             return false;
@@ -233,14 +233,14 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
         (self.rows[0][y] | self.rows[1][y]) >> x & 1 == 0
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn apply(&mut self, action: u32) {
         let (y, x) = (action as usize / SIZE, action as usize % SIZE);
         self.rows[(self.n_stones & 1) as usize][y] |= 1 << x;
         self.n_stones += 1;
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn outcome(&self) -> Outcome {
         let mut square = 0;
         while square < Self::SQUARES {
@@ -256,7 +256,7 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
         if self.n_stones == Self::SQUARES { Outcome::Draw } else { Outcome::Ongoing }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn outcome_after(&self, action: u32) -> Outcome {
         let mover = self.to_move().other();
         let (y, x) = (action / SIZE as u32, action % SIZE as u32);
@@ -269,7 +269,7 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
         }
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn n_playout_actions(&self) -> u32 {
         Self::SQUARES - self.n_stones
     }
@@ -277,7 +277,7 @@ impl<const SIZE: usize, const EXACT: bool> Game for Gomoku<SIZE, EXACT> {
     /// All lines of the board lie in scratch memory, so that a stone is added and its four lines are looked at in a few steps that do not wait for each
     /// other. Prefix sums of the free squares by row lie in registers, a byte a row: they give the row of the n-th free square, which is then found
     /// inside the row.
-    #[inline(always)]
+    #[device_inline]
     fn playout(self, draw: &mut impl Draw, scratch: &mut impl Scratch) -> Playout {
         let mut word = 0;
         while word < Self::PLAYOUT_WORDS {

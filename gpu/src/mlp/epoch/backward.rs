@@ -28,7 +28,7 @@ impl Prefetched {
     ///
     /// # Safety
     /// The thread's state was stored; `class_tile` is the warp's.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn load<O: Optimizer>(state: &State, sizes: &Sizes, with: &Step, class_tile: u32) -> Self {
         let mut found = Self { first: Default::default(), second: Default::default(), second_sums: [0.0; 6] };
         if O::MOMENTS > 0 {
@@ -57,7 +57,7 @@ impl Prefetched {
 ///
 /// # Safety
 /// `tile` is one of the thread's, whose state was stored.
-#[inline(always)]
+#[device_inline]
 unsafe fn tile_state<O: Optimizer>(state: &State, with: &Step, tile: usize) -> TileMoments {
     let mut found = TileMoments::default();
     // SAFETY: the arrays are the moments, and behind them the sums, which the part before has stored.
@@ -79,7 +79,7 @@ unsafe fn tile_state<O: Optimizer>(state: &State, with: &Step, tile: usize) -> T
 ///
 /// # Safety
 /// All threads of the block call it, each with its warp and class tile; `buffer` is the batch's.
-#[inline(always)]
+#[device_inline]
 #[expect(clippy::too_many_arguments, reason = "all of them differ from step to step")]
 pub(super) unsafe fn backward<O: Optimizer>(
     tiles: &Tiles,
@@ -114,7 +114,7 @@ pub(super) unsafe fn backward<O: Optimizer>(
 
 /// `dz1 = dz2 W2ᵀ where h > 0`, scaled, split into its operand: one of the first four warps, its 16 samples. Rows 2g and 2g + 1 of the operand are samples
 /// g and g + 8.
-#[inline(always)]
+#[device_inline]
 fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
     let warp = tiles.me.warp();
     let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
@@ -157,7 +157,7 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
 ///
 /// # Safety
 /// The thread has a share of `W2`, whose state this is.
-#[inline(always)]
+#[device_inline]
 unsafe fn second_layer_step<O: Optimizer>(
     tiles: &Tiles,
     class_tile: u32,
@@ -235,7 +235,7 @@ unsafe fn second_layer_step<O: Optimizer>(
 }
 
 /// Closes a round of products, and waits for the one before it; `words` are returned, so that no operands are made of them before.
-#[inline(always)]
+#[device_inline]
 fn wait_for_round(whole: &wgmma::WholeGroup, words: [u32; 4]) -> [u32; 4] {
     let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
     let [low, high] = wgmma::keep_pending::<1>(whole, [pair(words[0], words[1]), pair(words[2], words[3])]);
@@ -243,7 +243,7 @@ fn wait_for_round(whole: &wgmma::WholeGroup, words: [u32; 4]) -> [u32; 4] {
 }
 
 /// `W1 -= rate xᵀ dz1` for the warpgroup's pixels, and the new parts of `W1`.
-#[inline(always)]
+#[device_inline]
 fn first_layer_step<O: Optimizer>(
     tiles: &Tiles,
     buffer: u32,

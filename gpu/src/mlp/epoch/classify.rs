@@ -146,7 +146,7 @@ pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
 }
 
 /// Sets a unit to 1 where one of the lane's two samples, `first` and `first + 8`, makes it positive; samples from `n_samples` on do not count.
-#[inline(always)]
+#[device_inline]
 fn note_active(hidden: &Hidden, first: u32, n_samples: u32, active: &mut [[f32; 2]; 2]) {
     unroll!(U in [0, 1] {
         unroll!(C in [0, 1, 2, 3] {
@@ -161,7 +161,7 @@ fn note_active(hidden: &Hidden, first: u32, n_samples: u32, active: &mut [[f32; 
 ///
 /// # Safety
 /// `task` is a launch's with an array of active units, and `model` one of its models.
-#[inline(always)]
+#[device_inline]
 unsafe fn mark_active(task: &ClassifyTask, sizes: &Sizes, model: usize, t: u32, active: &[[f32; 2]; 2]) {
     unroll!(U in [0, 1] {
         unroll!(C in [0, 1] {
@@ -178,7 +178,7 @@ unsafe fn mark_active(task: &ClassifyTask, sizes: &Sizes, model: usize, t: u32, 
 ///
 /// # Safety
 /// The arrays of `task` are as it says.
-#[inline(always)]
+#[device_inline]
 unsafe fn answer(
     task: &ClassifyTask,
     tiles: &Tiles,

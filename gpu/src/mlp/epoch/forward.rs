@@ -20,7 +20,7 @@ use crate::unroll::unroll;
 pub(super) type Weights = [[[f32; 8]; 2]; QUARTETS as usize];
 
 /// The warp's indices: warpgroup, and warp in it.
-#[inline(always)]
+#[device_inline]
 pub(super) fn warp_indices() -> (u32, u32) {
     // The compiler must see that it is the same for all lanes: products in code that it takes for divergent run one by one.
     let warp = shuffle(ALL, warp_index(), 0);
@@ -43,25 +43,25 @@ pub(super) struct Sizes {
 
 impl Sizes {
     /// log2 of the samples whose logits a block finishes; the number of blocks is a power of two.
-    #[inline(always)]
+    #[device_inline]
     pub fn log_samples(&self) -> u32 {
         BATCH.trailing_zeros() - self.blocks.trailing_zeros()
     }
 
     /// Bytes of partial logits that a block gets in a round: pairs of classes of 8 bytes for its samples, from every block.
-    #[inline(always)]
+    #[device_inline]
     pub fn logit_bytes(&self) -> u32 {
         BATCH * self.n_classes.div_ceil(2) * 8
     }
 
     /// Samples whose logits a block finishes.
-    #[inline(always)]
+    #[device_inline]
     pub fn samples_per_block(&self) -> u32 {
         1 << self.log_samples()
     }
 
     /// Number of the weight of `pixel` (the bias behind the last) and this block's hidden unit `unit` among a network's values, if there is one.
-    #[inline(always)]
+    #[device_inline]
     fn first_layer(&self, pixel: u32, unit: u32) -> Option<usize> {
         let unit = self.rank * HIDDEN + unit;
         (pixel <= self.n_inputs && unit < self.n_hidden)
@@ -69,7 +69,7 @@ impl Sizes {
     }
 
     /// The same for the second layer; `HIDDEN` as unit means the bias.
-    #[inline(always)]
+    #[device_inline]
     pub fn second_layer(&self, unit: u32, class: u32) -> Option<usize> {
         let first = (self.n_inputs as usize + 1) * self.n_hidden as usize;
         let row = if unit == HIDDEN { self.n_hidden } else { self.rank * HIDDEN + unit };
@@ -78,13 +78,13 @@ impl Sizes {
     }
 
     /// Groups of 32 pixels.
-    #[inline(always)]
+    #[device_inline]
     pub fn n_groups(&self) -> u32 {
         n_groups(self.n_inputs)
     }
 
     /// The first group of the warpgroup's quartet `number`, if there is one.
-    #[inline(always)]
+    #[device_inline]
     pub fn quartet(&self, number: u32) -> Option<u32> {
         let first = (number * WARPGROUPS + self.warp.0) * 4;
         (first < self.n_groups()).then_some(first)
@@ -92,7 +92,7 @@ impl Sizes {
 }
 
 /// Calls `f(weight, number)` for each of the lane's weights of the first layer that the network has.
-#[inline(always)]
+#[device_inline]
 pub(super) fn for_each_weight(weights: &mut Weights, sizes: &Sizes, mut f: impl FnMut(&mut f32, usize)) {
     let (g, t) = (lane() / 4, lane() % 4);
     unroll!(I in [0, 1, 2] {
@@ -111,7 +111,7 @@ pub(super) fn for_each_weight(weights: &mut Weights, sizes: &Sizes, mut f: impl 
 }
 
 /// Writes the parts of one of the lane's tiles of weights (quartet beginning at group `first`) as operand of x W1.
-#[inline(always)]
+#[device_inline]
 pub(super) fn store_w1(tiles: &Tiles, sizes: &Sizes, first: u32, tile: u32, weights: &[f32; 8]) {
     let group = first + sizes.warp.1;
     if group < sizes.n_groups() {
@@ -132,31 +132,31 @@ pub(super) struct Me {
 
 impl Me {
     /// Number in the block.
-    #[inline(always)]
+    #[device_inline]
     pub fn thread(self) -> u32 {
         self.thread
     }
 
     /// Warp in the block.
-    #[inline(always)]
+    #[device_inline]
     pub fn warp(self) -> u32 {
         self.thread / 32
     }
 
     /// Lane in the warp.
-    #[inline(always)]
+    #[device_inline]
     pub fn lane(self) -> u32 {
         self.thread % 32
     }
 
     /// Row of the lane in a fragment.
-    #[inline(always)]
+    #[device_inline]
     pub fn g(self) -> u32 {
         self.lane() / 4
     }
 
     /// Pair of columns of the lane in a fragment.
-    #[inline(always)]
+    #[device_inline]
     pub fn t(self) -> u32 {
         self.thread % 4
     }
@@ -173,7 +173,7 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    #[inline(always)]
+    #[device_inline]
     pub fn new(n_inputs: u32) -> Self {
         // The one check that the launch has all of it.
         let base = shared::dynamic::<memory::Vec4>(0, shared_bytes(n_inputs) / 16).base();
@@ -181,26 +181,26 @@ impl Tiles {
     }
 
     /// The same, but addresses are to be made anew: kept over a loop, all of them would take more registers than there are.
-    #[inline(always)]
+    #[device_inline]
     pub fn renewed(&self) -> Self {
         Self { base: opaque(self.base), me: Me { thread: opaque(self.me.thread) }, ..*self }
     }
 
     /// `len` values from byte `offset` on.
-    #[inline(always)]
+    #[device_inline]
     fn part<T: Copy>(&self, offset: u32, len: u32) -> Shared<T> {
         // SAFETY: callers name parts of the layout, whose offsets are multiples of 16 (8 for the second mailbox), and `new` has seen that it is all there.
         unsafe { Shared::from_address(self.base + offset, len) }
     }
 
     /// One batch of pixels as values of `T`.
-    #[inline(always)]
+    #[device_inline]
     pub fn pixels<T: Copy>(&self, buffer: u32) -> Shared<T> {
         let bytes = BATCH * self.row_bytes;
         self.part(layout::PIXELS + buffer * bytes, bytes / size_of::<T>() as u32)
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn sums(&self) -> Shared<Four> {
         self.part(layout::SUMS, (WARPGROUPS - 1) * 2 * 128)
     }
@@ -209,7 +209,7 @@ impl Tiles {
     ///
     /// # Safety
     /// The operand lies in the block's shared memory.
-    #[inline(always)]
+    #[device_inline]
     unsafe fn set_operand(&self, base: u32, n_operands: u32, number: u32, u: u32, e: u32, words: [u32; 2]) {
         let (g, t) = (self.me.g(), self.me.t());
         let operands = self.part::<u32>(base, n_operands * (OPERAND_BYTES / 4));
@@ -223,7 +223,7 @@ impl Tiles {
 
     /// # Safety
     /// `number` is below twice the groups.
-    #[inline(always)]
+    #[device_inline]
     unsafe fn set_w1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
         // SAFETY: operands of `W1` begin behind the two batches of pixels, two for each group, and `number` is one of them.
         unsafe { self.set_operand(layout::PIXELS + 2 * BATCH * self.row_bytes, number + 1, number, u, e, words) };
@@ -231,108 +231,108 @@ impl Tiles {
 
     /// # Safety
     /// `number` is below four.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn set_dz1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
         // SAFETY: there are four operands of dz1, of which `number` is one.
         unsafe { self.set_operand(layout::DZ1, 4, number, u, e, words) };
     }
 
     /// Address of `W1`'s operands of `group`.
-    #[inline(always)]
+    #[device_inline]
     fn w1(&self, group: u32) -> u32 {
         self.base + layout::PIXELS + 2 * BATCH * self.row_bytes + group * 2 * OPERAND_BYTES
     }
 
     /// Address of dz1's operands.
-    #[inline(always)]
+    #[device_inline]
     pub fn dz1(&self) -> u32 {
         self.base + layout::DZ1
     }
 
     /// One of the two mailboxes.
-    #[inline(always)]
+    #[device_inline]
     pub fn mail(&self, number: u32) -> Mailbox {
         Mailbox::new(self.part(layout::MAIL + 8 * number, 1))
     }
 
     /// Scratch for reductions, where the partial sums lie later.
-    #[inline(always)]
+    #[device_inline]
     pub fn scratch(&self) -> Shared<u32> {
         self.part(layout::SUMS, 32)
     }
 
     /// Partial logits, pairs of classes in 8 bytes: `[blocks, samples, CLASSES / 2]`.
-    #[inline(always)]
+    #[device_inline]
     pub fn logit_pairs(&self, buffer: u32) -> Shared<u64> {
         self.part(layout::LOGITS + buffer * LOGIT_BYTES, BATCH * CLASSES / 2)
     }
 
     /// The same by fours: `[blocks, samples, CLASSES / 4]`.
-    #[inline(always)]
+    #[device_inline]
     pub fn logit_quads(&self, buffer: u32) -> Shared<Four> {
         self.part(layout::LOGITS + buffer * LOGIT_BYTES, BATCH * CLASSES / 4)
     }
 
     /// The large (0) or small (1) parts of a tile of `rows` rows, in words of two columns.
-    #[inline(always)]
+    #[device_inline]
     fn tile(&self, at: u32, part: usize, rows: u32) -> Shared<u32> {
         self.part(at + part as u32 * tile_bytes(rows), rows * TILE_STRIDE)
     }
 
-    #[inline(always)]
+    #[device_inline]
     pub fn h(&self, part: usize) -> Shared<u32> {
         self.tile(layout::H, part, BATCH)
     }
 
-    #[inline(always)]
+    #[device_inline]
     pub fn dz2(&self, part: usize) -> Shared<u32> {
         self.tile(layout::DZ2, part, BATCH)
     }
 
     /// The same by pairs of words.
-    #[inline(always)]
+    #[device_inline]
     pub fn dz2_pairs(&self, part: usize) -> Shared<u64> {
         self.part(layout::DZ2 + part as u32 * tile_bytes(BATCH), BATCH * TILE_STRIDE / 2)
     }
 
-    #[inline(always)]
+    #[device_inline]
     pub fn w2(&self, part: usize) -> Shared<u32> {
         self.tile(layout::W2, part, HIDDEN)
     }
 
     /// `b2`, by fours.
-    #[inline(always)]
+    #[device_inline]
     pub fn b2(&self) -> Shared<Four> {
         self.part(layout::B2, CLASSES / 4)
     }
 
     /// Writes `b2` of classes `class` (even) and `class + 1`.
-    #[inline(always)]
+    #[device_inline]
     pub fn set_b2(&self, class: u32, values: [f32; 2]) {
         let pair = values[0].to_bits() as u64 | (values[1].to_bits() as u64) << 32;
         self.part::<u64>(layout::B2, CLASSES / 2).set(class / 2, pair);
     }
 
     /// The scales and what follows from them.
-    #[inline(always)]
+    #[device_inline]
     pub fn scales(&self) -> Scales {
         Scales(self.part(layout::SCALES, TABLE_BYTES / 4))
     }
 
     /// Sample numbers of a batch's rows, for two batches.
-    #[inline(always)]
+    #[device_inline]
     pub fn samples(&self, buffer: u32) -> Shared<u32> {
         self.part(layout::SAMPLES + buffer * BATCH * 4, BATCH)
     }
 
     /// Labels of a batch's rows, for two batches.
-    #[inline(always)]
+    #[device_inline]
     pub fn labels(&self, buffer: u32) -> Shared<u32> {
         self.part(layout::SAMPLES + (2 + buffer) * BATCH * 4, BATCH)
     }
 
     /// Fills all of it with zeros, and the bias pixel of every row with 255. Ends with a barrier.
-    #[inline(always)]
+    #[device_inline]
     pub fn clear(&self, n_inputs: u32) {
         let all = self.part::<u32>(0, shared_bytes(n_inputs) / 4);
         for word in strided(self.me.thread(), all.len(), THREADS) {
@@ -353,7 +353,7 @@ impl Tiles {
     /// # Safety
     /// `rows` is at most [`BATCH`]. `images` holds those images of `n_inputs` bytes, a multiple of 16 below 1024, aligned to 16; nobody reads the buffer
     /// until the copies are waited for.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn copy_batch(
         &self,
         buffer: u32,
@@ -393,7 +393,7 @@ impl Tiles {
 }
 
 /// Splits `W2`'s share of this block, scaled, into its tiles. One warp a class tile: lane (g, t) has units g, g + 8 and classes 2t, 2t + 1 of it.
-#[inline(always)]
+#[device_inline]
 pub(super) fn store_w2(tiles: &Tiles, class_tile: u32, w2: [f32; 4]) {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let word = class_tile * 4 + t;
@@ -412,14 +412,14 @@ pub(super) fn store_w2(tiles: &Tiles, class_tile: u32, w2: [f32; 4]) {
 ///
 /// # Safety
 /// It and those behind it that are multiplied are operands in the block's memory, published and followed by a barrier.
-#[inline(always)]
+#[device_inline]
 pub(super) unsafe fn operand(address: u32) -> wgmma::Tiles {
     // SAFETY: the operand is in the block's memory, published and behind a barrier, as is asked for; it was written with these strides by `set_operand`.
     unsafe { wgmma::Tiles::new(address, TILE_ROW_STEP, 128) }
 }
 
 /// The warpgroup's sums of `x W1` over its pixels, scaled as `W1` and times 255 [`PIXEL`]: `[unit tile]`, rows 16q + g (first two) and 16q + g + 8 for warp `q` of the group.
-#[inline(always)]
+#[device_inline]
 fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2] {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let pixels = tiles.pixels::<u64>(buffer);
@@ -486,7 +486,7 @@ pub(super) struct Hidden {
 
 impl Hidden {
     /// The values as words of two in half precision, large and small: rows g and g + 8 of the first unit tile, then of the second.
-    #[inline(always)]
+    #[device_inline]
     fn words(self) -> [[u32; 2]; 4] {
         let h = self.h;
         [
@@ -502,7 +502,7 @@ impl Hidden {
 /// tile's hidden values, which also go to the tile `h` if `keep`.
 ///
 /// All threads of the cluster call it. The tiles `w2` are ready before the barrier inside.
-#[inline(always)]
+#[device_inline]
 pub(super) fn partial_logits(
     tiles: &Tiles,
     buffer: u32,
@@ -532,7 +532,7 @@ pub(super) fn partial_logits(
 }
 
 /// Leaves the sums of a warpgroup that is not the first for the first.
-#[inline(always)]
+#[device_inline]
 fn leave_sums(tiles: &Tiles, sizes: &Sizes, z1: [[f32; 4]; 2]) {
     unroll!(U in [0, 1] {
         let at = (sizes.warp.0 * 2 - 2 + U as u32) * 128 + tiles.me.thread() % 128;
@@ -542,7 +542,7 @@ fn leave_sums(tiles: &Tiles, sizes: &Sizes, z1: [[f32; 4]; 2]) {
 }
 
 /// The hidden values of the first warpgroup: its sums and those that the others have left, unscaled and rectified.
-#[inline(always)]
+#[device_inline]
 fn first_layer(tiles: &Tiles, mut z1: [[f32; 4]; 2]) -> Hidden {
     unroll!(OTHER in [0, 1] {
         unroll!(U in [0, 1] {
@@ -564,7 +564,7 @@ fn first_layer(tiles: &Tiles, mut z1: [[f32; 4]; 2]) -> Hidden {
 }
 
 /// Puts the words of the hidden values of one of the first four warps into the tile `h`.
-#[inline(always)]
+#[device_inline]
 fn put_hidden(tiles: &Tiles, words: [[u32; 2]; 4]) {
     let (row, t) = (tiles.me.warp() * 16 + tiles.me.g(), tiles.me.t());
     unroll!(PART in [0, 1] {
@@ -577,7 +577,7 @@ fn put_hidden(tiles: &Tiles, words: [[u32; 2]; 4]) {
 }
 
 /// A warp's partial logits from the words of its hidden values, scaled: `[class tile]`, rows g (first two) and g + 8, classes 2t, 2t + 1. The whole warp calls it.
-#[inline(always)]
+#[device_inline]
 fn second_layer(tiles: &Tiles, words: [[u32; 2]; 4]) -> [[f32; 4]; 2] {
     let a = |part: usize| [words[0][part], words[1][part], words[2][part], words[3][part]];
     // Operand B of both class tiles: rows are hidden units, so the tile is loaded transposed.
@@ -601,7 +601,7 @@ fn second_layer(tiles: &Tiles, words: [[u32; 2]; 4]) -> [[f32; 4]; 2] {
 }
 
 /// Sends the partial logits of one of the first four warps to the blocks that own the samples.
-#[inline(always)]
+#[device_inline]
 fn send_logits(tiles: &Tiles, logit_buffer: u32, mail: Mailbox, sizes: &Sizes, logits: [[f32; 4]; 2]) {
     let (row, t) = (tiles.me.warp() * 16 + tiles.me.g(), tiles.me.t());
     let per_block = sizes.samples_per_block();
@@ -622,7 +622,7 @@ fn send_logits(tiles: &Tiles, logit_buffer: u32, mail: Mailbox, sizes: &Sizes, l
 }
 
 /// Number of the word of a 16-column tile at `row`, word `word` of it.
-#[inline(always)]
+#[device_inline]
 pub(super) fn tile_word(row: u32, word: u32) -> u32 {
     row * TILE_STRIDE + word
 }
@@ -641,7 +641,7 @@ pub(super) struct Logits {
 }
 
 /// The values of a sample's four lanes combined, on each of them.
-#[inline(always)]
+#[device_inline]
 fn over_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
     let value = combine(value, shuffle_xor(ALL, value, 1));
     combine(value, shuffle_xor(ALL, value, 2))
@@ -649,7 +649,7 @@ fn over_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
 
 /// Sums the partial logits of the block's sample `sample` over the blocks, in their order, and takes the softmax. All lanes of a warp call it, four for a
 /// sample.
-#[inline(always)]
+#[device_inline]
 pub(super) fn finish_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sample: u32) -> Logits {
     let quad = tiles.me.lane() % 4;
     let logits = tiles.logit_quads(logit_buffer);

@@ -27,7 +27,7 @@ pub(super) struct Values {
 pub(super) const W2_WARP: u32 = 4;
 
 /// Calls `f(value, number)` for what the lane has of `W2` (values 0 to 3) and `b2` (4 and 5), as far as the network has it; whether the lane's warp has any.
-#[inline(always)]
+#[device_inline]
 pub(super) fn for_each_second(sizes: &Sizes, mut f: impl FnMut(usize, usize)) -> bool {
     let (g, t) = (lane() / 4, lane() % 4);
     let class_tile = warp_index().wrapping_sub(W2_WARP);
@@ -49,7 +49,7 @@ pub(super) fn for_each_second(sizes: &Sizes, mut f: impl FnMut(usize, usize)) ->
 /// # Safety
 /// All threads of the cluster call it, shared memory being cleared. `values` are those of the network; `range` has [`RANGE_WORDS`](super::scale::RANGE_WORDS) words, 0 before the launch, that
 /// only clusters with this network write.
-#[inline(always)]
+#[device_inline]
 pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f32, range: *mut u32) -> Values {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let scales = tiles.scales();
@@ -111,7 +111,7 @@ pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f
 }
 
 /// Finds the largest weight of each unit, as bits without sign: those of floats are in the order of the floats, what is no number last.
-#[inline(always)]
+#[device_inline]
 fn find_largest(w1: &Weights, largest_weights: Shared<u32>, g: u32, t: u32) {
     unroll!(U in [0, 1] {
         unroll!(E in [0, 1] {
@@ -132,7 +132,7 @@ fn find_largest(w1: &Weights, largest_weights: Shared<u32>, g: u32, t: u32) {
 }
 
 /// Scales the lane's share of `W1` by what its units' largest weights ask for.
-#[inline(always)]
+#[device_inline]
 fn scale_weights(w1: &mut Weights, largest_weights: Shared<u32>, t: u32) {
     unroll!(U in [0, 1] {
         unroll!(E in [0, 1] {
@@ -153,7 +153,7 @@ fn scale_weights(w1: &mut Weights, largest_weights: Shared<u32>, t: u32) {
 ///
 /// # Safety
 /// `number` is below [`CLASSES`]; `range` has [`RANGE_WORDS`](super::scale::RANGE_WORDS) words, all of whose writers have been waited for, or write what is there.
-#[inline(always)]
+#[device_inline]
 unsafe fn make_tables(scales: Scales, largest_weights: Shared<u32>, number: u32, range: *const u32) {
     // SAFETY: words 1 to CLASSES, which are below RANGE_WORDS, as `number` is below CLASSES.
     let (own, largest) = unsafe {
@@ -167,7 +167,7 @@ unsafe fn make_tables(scales: Scales, largest_weights: Shared<u32>, number: u32,
 }
 
 /// Scales the lane's share of `W2`.
-#[inline(always)]
+#[device_inline]
 fn scale_second_layer(w2: &mut [f32; 4], scales: Scales, g: u32, class: u32) {
     unroll!(C in [0, 1, 2, 3] {
         let unit = g + 8 * (C as u32 / 2);
@@ -176,7 +176,7 @@ fn scale_second_layer(w2: &mut [f32; 4], scales: Scales, g: u32, class: u32) {
 }
 
 /// The largest over the eight lanes with the same columns.
-#[inline(always)]
+#[device_inline]
 fn over_rows(value: u32) -> u32 {
     let mut most = value;
     unroll!(STEP in [4, 8, 16] {
@@ -189,7 +189,7 @@ fn over_rows(value: u32) -> u32 {
 ///
 /// # Safety
 /// As [`load_network`], whose scales these are.
-#[inline(always)]
+#[device_inline]
 pub(super) unsafe fn store_network(tiles: &Tiles, sizes: &Sizes, network: &mut Values, values: *mut f32) -> bool {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let scales = tiles.scales();

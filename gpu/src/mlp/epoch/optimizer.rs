@@ -64,7 +64,7 @@ pub(super) struct Factors {
 
 impl Step {
     /// Factors for weights that are `scale` times what they stand for, a power of two, where `change` makes of a sum the gradient, in that scale.
-    #[inline(always)]
+    #[device_inline]
     pub fn factors(&self, change: f32, scale: f32) -> Factors {
         let inverse = inverse_power(scale);
         Factors { gradient: self.share * change * inverse, decay: self.rule.decay * inverse, rate: self.rate * scale }
@@ -72,7 +72,7 @@ impl Step {
 }
 
 /// `1 / power`, of a power of two.
-#[inline(always)]
+#[device_inline]
 fn inverse_power(power: f32) -> f32 {
     f32::from_bits(0x7F00_0000u32.wrapping_sub(power.to_bits()))
 }
@@ -104,7 +104,7 @@ pub(super) enum Momentum<const PARTS: bool> {}
 pub(super) enum Adam<const PARTS: bool> {}
 
 /// `g + decay w`.
-#[inline(always)]
+#[device_inline]
 fn gradient(factors: &Factors, weight: f32, sum: f32) -> f32 {
     fma(factors.decay, weight, factors.gradient * sum)
 }
@@ -114,7 +114,7 @@ impl Optimizer for Sgd {
     const PARTS: bool = false;
     const MOMENTS: usize = 0;
 
-    #[inline(always)]
+    #[device_inline]
     fn stepped(_: &Step, factors: &Factors, weight: f32, sum: f32, _: [&mut f32; 2]) -> f32 {
         fma(-factors.rate * factors.gradient, sum, weight)
     }
@@ -124,7 +124,7 @@ impl Optimizer for Decay {
     const PARTS: bool = true;
     const MOMENTS: usize = 0;
 
-    #[inline(always)]
+    #[device_inline]
     fn stepped(_: &Step, factors: &Factors, weight: f32, sum: f32, _: [&mut f32; 2]) -> f32 {
         fma(-factors.rate, gradient(factors, weight, sum), weight)
     }
@@ -134,7 +134,7 @@ impl<const PARTS: bool> Optimizer for Momentum<PARTS> {
     const PARTS: bool = PARTS;
     const MOMENTS: usize = 1;
 
-    #[inline(always)]
+    #[device_inline]
     fn stepped(step: &Step, factors: &Factors, weight: f32, sum: f32, [velocity, _]: [&mut f32; 2]) -> f32 {
         let gradient = gradient(factors, weight, sum);
         *velocity = fma(step.rule.a, *velocity, gradient);
@@ -148,7 +148,7 @@ impl<const PARTS: bool> Optimizer for Adam<PARTS> {
     const MOMENTS: usize = 2;
     const RATES: usize = 4;
 
-    #[inline(always)]
+    #[device_inline]
     fn stepped(step: &Step, factors: &Factors, weight: f32, sum: f32, [mean, square]: [&mut f32; 2]) -> f32 {
         let rule = &step.rule;
         let gradient = gradient(factors, weight, sum);
@@ -193,7 +193,7 @@ impl State {
     ///
     /// # Safety
     /// `state` has [`n_state_values`] of the network.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn new<O: Optimizer>(state: *mut f32, rank: u32, thread: u32) -> Self {
         if O::MOMENTS == 0 {
             return Self { own: state };
@@ -203,13 +203,13 @@ impl State {
     }
 
     /// Where quad `quad` of a tile's two begins.
-    #[inline(always)]
+    #[device_inline]
     const fn first(array: usize, tile: usize, quad: usize) -> usize {
         array * BLOCK_VALUES + (tile * 2 + quad) * 4 * THREADS as usize
     }
 
     /// Where quad `quad` of `W2` and `b2` begins; the first thread with one is that of [`W2_WARP`].
-    #[inline(always)]
+    #[device_inline]
     const fn second(array: usize, quad: usize) -> usize {
         array * BLOCK_VALUES + (QUARTETS * 16 * THREADS - 4 * 32 * W2_WARP) as usize + quad * SECOND_VALUES
     }
@@ -218,7 +218,7 @@ impl State {
     ///
     /// # Safety
     /// `array` and `tile` are there; the tile was stored.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn load_tile(&self, array: usize, tile: usize) -> [f32; 8] {
         // SAFETY: the quads are the thread's, of an array and a tile that there are, at multiples of 16 bytes.
         let ([a, b, c, d], [e, f, g, h]) = unsafe {
@@ -234,7 +234,7 @@ impl State {
     ///
     /// # Safety
     /// `array` and `tile` are there.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn store_tile(&self, array: usize, tile: usize, [a, b, c, d, e, f, g, h]: [f32; 8]) {
         // SAFETY: as for loading; nobody else has the quads.
         unsafe {
@@ -247,7 +247,7 @@ impl State {
     ///
     /// # Safety
     /// The thread is one of the two warps' from [`W2_WARP`] on; `array` is there; the share was stored.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn load_second(&self, array: usize) -> [f32; 6] {
         // SAFETY: the two quads are the thread's, at multiples of 16 bytes.
         let ([a, b, c, d], [e, f, ..]) = unsafe {
@@ -260,7 +260,7 @@ impl State {
     ///
     /// # Safety
     /// As for loading, but it need not have been stored.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn store_second(&self, array: usize, [a, b, c, d, e, f]: [f32; 6]) {
         // SAFETY: as for loading; nobody else has the quads.
         unsafe {
@@ -273,7 +273,7 @@ impl State {
     ///
     /// # Safety
     /// `moments` has an array of the network's `n_values` for each moment.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn bring<O: Optimizer>(&self, sizes: &Sizes, moments: *const f32, n_values: usize) {
         unroll!(ARRAY in [0, 1] {
             if ARRAY < O::MOMENTS {
@@ -298,7 +298,7 @@ impl State {
     ///
     /// # Safety
     /// As for [`bring`](Self::bring), after it; nobody else writes there.
-    #[inline(always)]
+    #[device_inline]
     pub unsafe fn take<O: Optimizer>(&self, sizes: &Sizes, moments: *mut f32, n_values: usize) {
         unroll!(ARRAY in [0, 1] {
             if ARRAY < O::MOMENTS {

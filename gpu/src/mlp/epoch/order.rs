@@ -37,7 +37,7 @@ pub(super) struct Arrays {
 ///
 /// # Safety
 /// Called by all threads of a cluster of `blocks` blocks of [`THREADS`]. The arrays are as [`Arrays`] says; `scratch` is shared memory for a value a warp.
-#[inline(always)]
+#[device_inline]
 pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks: u32, scratch: Shared<u32>) {
     let Arrays { order, slots, counters } = arrays;
     let key = random::key(seed, random::order_stream(epoch));
@@ -100,7 +100,7 @@ pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks:
 }
 
 /// The thread's buckets, neighbours of each other.
-#[inline(always)]
+#[device_inline]
 fn own_buckets(n_buckets: u32) -> (u32, u32) {
     let each = n_buckets.div_ceil(THREADS);
     let from = (thread::thread_idx_x() * each).min(n_buckets);
@@ -108,7 +108,7 @@ fn own_buckets(n_buckets: u32) -> (u32, u32) {
 }
 
 /// How many of the slots from `from` to `to` are counted.
-#[inline(always)]
+#[device_inline]
 fn count(from: u32, to: u32, is_counted: impl Fn(u32) -> bool) -> u32 {
     let mut count = 0;
     for slot in from..to {

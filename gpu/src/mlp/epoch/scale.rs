@@ -54,19 +54,19 @@ const CLASS_SPREAD: i32 = 8;
 pub const RANGE_WORDS: usize = 1 + CLASSES as usize;
 
 /// Exponent of the float whose bits these are, its sign aside: 128 for what is not finite, -127 below the normal numbers.
-#[inline(always)]
+#[device_inline]
 fn exponent(bits: u32) -> i32 {
     (bits >> 23 & 0xFF) as i32 - 127
 }
 
 /// `2^exponent`; not a number where a float has no such exponent.
-#[inline(always)]
+#[device_inline]
 pub(super) fn power(exponent: i32) -> f32 {
     f32::from_bits(if exponent.unsigned_abs() <= 126 { ((exponent + 127) as u32) << 23 } else { 0x7FC0_0000 })
 }
 
 /// log2 of η of a unit whose largest weight has these bits; far out of range if that cannot be scaled.
-#[inline(always)]
+#[device_inline]
 pub(super) fn unit_exponent(bits: u32) -> i32 {
     let largest = exponent(bits);
     match bits {
@@ -78,14 +78,14 @@ pub(super) fn unit_exponent(bits: u32) -> i32 {
 }
 
 /// log2 of the least τ, of all classes, by the largest of their `|W2| / η`.
-#[inline(always)]
+#[device_inline]
 fn least_class_exponent(largest: u32) -> i32 {
     let largest = exponent(largest);
     if largest > MOST { i32::MAX / 2 } else { 1 - largest.max(LEAST_CLASS) }
 }
 
 /// log2 of τ of a class with this largest `|W2| / η`; `least` is that of the least τ.
-#[inline(always)]
+#[device_inline]
 fn class_exponent(bits: u32, least: i32) -> i32 {
     (1 - exponent(bits).max(LEAST_CLASS)).min(least + CLASS_SPREAD)
 }
@@ -116,21 +116,21 @@ pub(super) struct Scales(pub Shared<f32>);
 
 impl Scales {
     /// The value of a unit or class below 16.
-    #[inline(always)]
+    #[device_inline]
     pub fn get(self, table: Table, number: u32) -> f32 {
         // SAFETY: six tables of 16 values.
         unsafe { self.0.get_unchecked(table as u32 * CLASSES + number) }
     }
 
     /// Those of classes 4 `quad` to 4 `quad` + 3.
-    #[inline(always)]
+    #[device_inline]
     pub fn four(self, table: Table, quad: u32) -> Four {
         // SAFETY: a table has a value for each of 16 numbers, of which four lie here from a multiple of four on; the tables are aligned to 16 bytes.
         unsafe { Shared::<Four>::from_address(self.0.base(), TABLE_BYTES / 16).get_unchecked(table as u32 * 4 + quad) }
     }
 
     /// Those of `number` (even) and `number + 1`.
-    #[inline(always)]
+    #[device_inline]
     pub fn pair(self, table: Table, number: u32) -> [f32; 2] {
         // SAFETY: a table has a value for each of 16 numbers, of which two lie here from an even one on.
         let pair = unsafe {
@@ -140,13 +140,13 @@ impl Scales {
         [f32::from_bits(pair as u32), f32::from_bits((pair >> 32) as u32)]
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn set(self, table: Table, number: u32, value: f32) {
         self.0.set(table as u32 * CLASSES + number, value);
     }
 
     /// Writes the values of unit and class `number`.
-    #[inline(always)]
+    #[device_inline]
     pub fn make(self, number: u32, unit: u32, class: u32, largest_class: u32) {
         let unit = unit_exponent(unit);
         let least = least_class_exponent(largest_class);

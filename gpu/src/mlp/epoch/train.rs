@@ -143,7 +143,7 @@ const fn most_batch<O: Optimizer>() -> u32 {
 ///
 /// # Safety
 /// As the kernels say.
-#[inline(always)]
+#[device_inline]
 unsafe fn train<O: Optimizer>(task: EpochTask) {
     let EpochTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
     let blocks = cluster_blocks(n_hidden);
@@ -197,13 +197,13 @@ struct Part {
 
 impl Part {
     /// The first one of a launch.
-    #[inline(always)]
+    #[device_inline]
     fn first(step: u32) -> Self {
         Self { step, number: 0, round: 0 }
     }
 
     /// The one behind it.
-    #[inline(always)]
+    #[device_inline]
     fn next<O: Optimizer>(self, batch: u32) -> Self {
         let Self { step, number, round } = self;
         if self.is_last::<O>(batch) {
@@ -214,13 +214,13 @@ impl Part {
     }
 
     /// Whether it is the last one of its step.
-    #[inline(always)]
+    #[device_inline]
     fn is_last<O: Optimizer>(&self, batch: u32) -> bool {
         !O::PARTS || (self.number + 1) * BATCH >= batch
     }
 
     /// Which of two buffers it has.
-    #[inline(always)]
+    #[device_inline]
     fn buffer<O: Optimizer>(&self) -> u32 {
         if O::PARTS { self.round % 2 } else { self.step % 2 }
     }
@@ -250,7 +250,7 @@ impl<'a> Run<'a> {
     ///
     /// # Safety
     /// The arrays are as the task says, and have a part for the model.
-    #[inline(always)]
+    #[device_inline]
     unsafe fn new<O: Optimizer>(task: &'a EpochTask, tiles: &Tiles, sizes: &Sizes, model: u32) -> Self {
         let EpochTask { n_samples, n_inputs, n_hidden, n_classes, batch, .. } = *task;
         let model = model as usize;
@@ -274,7 +274,7 @@ impl<'a> Run<'a> {
     }
 
     /// Values of a network.
-    #[inline(always)]
+    #[device_inline]
     const fn n_values(&self) -> usize {
         n_values(self.task.n_inputs, self.task.n_hidden, self.task.n_classes)
     }
@@ -283,7 +283,7 @@ impl<'a> Run<'a> {
     ///
     /// # Safety
     /// The step is below `n_steps`.
-    #[inline(always)]
+    #[device_inline]
     unsafe fn step_of<O: Optimizer>(&self, part: Part) -> Step {
         let at = self.model * self.n_steps as usize + part.step as usize;
         let divisor = if self.task.mean == 1 { self.rows_of_step(part.step) as f32 } else { 1.0 };
@@ -330,7 +330,7 @@ impl<'a> Run<'a> {
     }
 
     /// Whether this thread looks after a row.
-    #[inline(always)]
+    #[device_inline]
     fn looks_after_row(&self) -> bool {
         self.row < BATCH
     }
@@ -378,7 +378,7 @@ impl<'a> Run<'a> {
     ///
     /// # Safety
     /// All threads of the cluster call it; shared memory is cleared, and the order is there.
-    #[inline(always)]
+    #[device_inline]
     unsafe fn begin<O: Optimizer>(&self, tiles: &Tiles, sizes: &Sizes) -> Values {
         let (part, row) = (Part::first(self.task.from_step), self.row);
         let next = part.next::<O>(self.task.batch);
@@ -404,7 +404,7 @@ impl<'a> Run<'a> {
     ///
     /// # Safety
     /// All threads of the cluster call it for each part in turn, after [`begin`](Self::begin).
-    #[inline(always)]
+    #[device_inline]
     unsafe fn step<O: Optimizer>(
         &self,
         tiles: &Tiles,
@@ -459,7 +459,7 @@ impl<'a> Run<'a> {
     ///
     /// # Safety
     /// All threads of the cluster call it after the last step.
-    #[inline(always)]
+    #[device_inline]
     unsafe fn end<O: Optimizer>(&self, tiles: &Tiles, sizes: &Sizes, network: &mut Values) {
         let Self { task, n_steps, .. } = *self;
         // SAFETY: the values are the model's. Behind the cluster's barrier all losses are written, `batch` a step but for the last; a step's sum is written by one thread, and only atomics
@@ -498,7 +498,7 @@ const GRADIENT_BYTES: u32 = BATCH * 2 * 32;
 ///
 /// # Safety
 /// `losses` has a slot for each of the step's `rows`.
-#[inline(always)]
+#[device_inline]
 unsafe fn loss_gradient(
     tiles: &Tiles,
     gradient_mail: Mailbox,

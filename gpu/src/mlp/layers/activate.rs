@@ -30,7 +30,7 @@ pub const fn shape(n_rows: u32, n_units: u32) -> LaunchShape {
 }
 
 /// The activation `of` at `z`, and its derivative there.
-#[inline(always)]
+#[device_inline]
 pub fn value_and_slope(of: u32, z: f32) -> (f32, f32) {
     if of == kind::TANH {
         let value = libm::tanhf(z);
@@ -49,7 +49,7 @@ pub fn value_and_slope(of: u32, z: f32) -> (f32, f32) {
 }
 
 /// Where a thread's four units are, of those below their number: the row and the first one.
-#[inline(always)]
+#[device_inline]
 pub(super) fn own_quad(n_rows: u32, n_units: u32) -> Option<(usize, u32)> {
     let quad = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
     let of_row = line_length(n_units) / 4;
@@ -64,7 +64,7 @@ pub(super) fn own_quad(n_rows: u32, n_units: u32) -> Option<(usize, u32)> {
 ///
 /// # Safety
 /// The one of both has lines of `line` numbers, of which no other thread writes these four.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn put(
     short: Parts,

@@ -43,7 +43,7 @@ pub const fn apply_shape(n_rows: u32, n_units: u32) -> LaunchShape {
 }
 
 /// What a thread has: its first row and its first unit.
-#[inline(always)]
+#[device_inline]
 fn own() -> (u32, u32) {
     let (quad, row) = (thread::thread_idx_x() % QUADS, thread::thread_idx_x() / QUADS);
     (row, (thread::block_idx_x() * QUADS + quad) * 4)
@@ -53,7 +53,7 @@ fn own() -> (u32, u32) {
 ///
 /// # Safety
 /// `control` has the step.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn count(control: *const u32, n: u32, batch: u32) -> u32 {
     // SAFETY: as the caller vouches.
@@ -65,7 +65,7 @@ unsafe fn count(control: *const u32, n: u32, batch: u32) -> u32 {
 ///
 /// # Safety
 /// `values` has an element for each thread, `totals` one for each quad; both are used for nothing else.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn total(values: Shared<Vec4>, totals: Shared<Vec4>, own: [f32; 4]) -> [f32; 4] {
     let (quad, row) = (thread::thread_idx_x() % QUADS, thread::thread_idx_x() / QUADS);
@@ -90,7 +90,7 @@ unsafe fn total(values: Shared<Vec4>, totals: Shared<Vec4>, own: [f32; 4]) -> [f
 }
 
 /// `1 / √(variance + 1e-5)` of four units.
-#[inline(always)]
+#[device_inline]
 fn inverses_of(variance: [f32; 4]) -> [f32; 4] {
     let mut inverses = [0.0; 4];
     unroll!(J in [0, 1, 2, 3] {
@@ -100,7 +100,7 @@ fn inverses_of(variance: [f32; 4]) -> [f32; 4] {
 }
 
 /// `gain x + shift` of four units.
-#[inline(always)]
+#[device_inline]
 fn scaled(x: [f32; 4], gain: [f32; 4], shift: [f32; 4]) -> [f32; 4] {
     let mut y = [0.0; 4];
     unroll!(J in [0, 1, 2, 3] {

@@ -33,7 +33,7 @@ pub const fn clip_shape() -> LaunchShape {
 }
 
 /// What gradients are multiplied with: `min(1, most / (norm + 1e-6))`, and no number where the norm is none or infinite.
-#[inline(always)]
+#[device_inline]
 pub fn factor(norm: f64, most: f32) -> f32 {
     let factor = f64::from(most) / (norm + EPSILON);
     if !norm.is_finite() {

@@ -21,7 +21,7 @@ pub const PATIENCE: u32 = 2000;
 pub const SCALES: [f32; 2] = [16_777_216.0, 1.0 / 16_384.0];
 
 /// The loss scale after a step, and the good steps since it changed.
-#[inline(always)]
+#[device_inline]
 pub const fn next_scale(scale: f32, good: u32, overflow: bool) -> (f32, u32) {
     if overflow {
         (if scale > SCALES[1] { scale * 0.5 } else { scale }, 0)

@@ -30,7 +30,7 @@ pub fn scale(rate: f32) -> f32 {
 }
 
 /// Factors of the four units of a row from `unit` on, a multiple of four; beyond the last unit they have no meaning.
-#[inline(always)]
+#[device_inline]
 fn factors(step_key: u64, row: usize, unit: u32, n_units: u32, threshold: u32, scale: f32) -> [f32; 4] {
     let pair = row as u64 * u64::from(n_units.div_ceil(2)) + u64::from(unit / 2) + 1;
     let numbers = [element(step_key, pair), element(step_key, pair + 1)];

@@ -34,14 +34,14 @@ pub const fn parameters_shape(n_units: u32, n_parts: u32) -> LaunchShape {
 }
 
 /// What a lane has of a row: where the row begins, the lane's first quad and how many quads the row has; none where there is no row, so that all lanes of all warps shuffle.
-#[inline(always)]
+#[device_inline]
 fn own_row(n_rows: u32, n_units: u32) -> (u32, u32) {
     let row = thread::block_idx_x() * WARPS + thread::warp_index();
     (row, if row < n_rows { line_length(n_units) / 4 } else { 0 })
 }
 
 /// A quad, with 0 beyond the last unit.
-#[inline(always)]
+#[device_inline]
 pub(super) fn of_units(mut quad: [f32; 4], unit: u32, n_units: u32) -> [f32; 4] {
     unroll!(J in [1, 2, 3] {
         if unit + J as u32 >= n_units {

@@ -40,7 +40,7 @@ struct Softmax {
 }
 
 /// The logits of one row, this lane's share; minus infinity beyond the classes.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn lane_logits(logits: *const f32, row: u32, n_classes: u32, active: bool) -> [f32; PER_LANE] {
     let start = row as usize * line_length(n_classes) as usize;
@@ -58,7 +58,7 @@ unsafe fn lane_logits(logits: *const f32, row: u32, n_classes: u32, active: bool
 }
 
 /// Stable softmax over a warp. A row that is not active has a sum of 0.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn softmax(z: &[f32; PER_LANE], n_classes: u32, active: bool) -> Softmax {
     let mut most = z[0];
@@ -84,7 +84,7 @@ fn softmax(z: &[f32; PER_LANE], n_classes: u32, active: bool) -> Softmax {
 }
 
 /// The logit of class `label`, on every lane.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn logit_of(z: &[f32; PER_LANE], label: u32) -> f32 {
     let mut own = z[0];
@@ -99,7 +99,7 @@ fn logit_of(z: &[f32; PER_LANE], label: u32) -> f32 {
 }
 
 /// Sum of the row's logits, on every lane.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn sum_of(z: &[f32; PER_LANE], n_classes: u32) -> f32 {
     let mut sum = 0.0;
@@ -129,7 +129,7 @@ impl StepRow {
     ///
     /// # Safety
     /// Order and step of `rows` are null or valid, and so is `control`.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn own(rows: &Rows, control: *const u32, mean: u32) -> Self {
         let row = thread::block_idx_x() * ROWS + thread::warp_index();
@@ -270,7 +270,7 @@ pub const fn active_shape(n_rows: u32, n_units: u32) -> LaunchShape {
 }
 
 /// Sets `active[unit]` to 1 where `is_active(row, unit)` for any of the thread's rows.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn mark_active(active: Atomic<u32>, n_rows: u32, n_units: u32, is_active: impl Fn(u32, u32) -> bool) {
     let Some(unit) = thread::index_1d_below(n_units) else { return };

@@ -55,7 +55,7 @@ pub struct Parts {
 
 impl Parts {
     /// Two numbers as they are stored, and what they leave.
-    #[inline(always)]
+    #[device_inline]
     fn take(&self, pair: &mut [f32; 2]) -> u32 {
         let (word, taken) = if self.format == format::BF16 {
             let word = pack_bf16(pair[0], pair[1]);
@@ -72,7 +72,7 @@ impl Parts {
     ///
     /// # Safety
     /// The values are there, and have one at `at` in each part, which no other thread writes.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn put(&self, at: usize, value: f32) {
         let mut left = [value, 0.0];
@@ -89,7 +89,7 @@ impl Parts {
     ///
     /// # Safety
     /// As [`put`](Self::put), for all four.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn put_quad(&self, at: usize, quad: [f32; 4]) {
         let (mut low, mut high) = ([quad[0], quad[1]], [quad[2], quad[3]]);
@@ -108,7 +108,7 @@ impl Parts {
     ///
     /// # Safety
     /// The values are there, and have four at `at` in each part, which no other thread writes.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn quad(&self, at: usize) -> [f32; 4] {
         let mut sums = [0.0; 4];
@@ -177,7 +177,7 @@ impl Gather {
     ///
     /// # Safety
     /// The images are there, and have the sample if it is; `column` is a multiple of 8.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub(super) unsafe fn bytes(&self, is_there: bool, sample: usize, column: u32) -> u64 {
         if is_there && column < self.n_inputs {
@@ -189,7 +189,7 @@ impl Gather {
     }
 
     /// Input `column + at` of a row whose pixels from `column` on are `bytes`: behind the pixels of a sample is 255, which stands for 1.
-    #[inline(always)]
+    #[device_inline]
     pub(super) fn value(&self, is_there: bool, bytes: u64, column: u32, at: u32) -> f32 {
         let pixel = view::byte((bytes >> (32 * (at / 4))) as u32, at % 4);
         match column + at {
@@ -200,7 +200,7 @@ impl Gather {
     }
 
     /// Eights of numbers in all rows.
-    #[inline(always)]
+    #[device_inline]
     pub const fn n_eights(&self) -> u32 {
         self.rows.batch * (self.line / 8)
     }
@@ -209,7 +209,7 @@ impl Gather {
     ///
     /// # Safety
     /// Images and inputs are there, and what they point to is valid; `number` is below [`n_eights`](Self::n_eights), and no other thread has it.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn eight(&self, offset: u32, number: u32) {
         let (row, column) = (number / (self.line / 8), number % (self.line / 8) * 8);

@@ -26,7 +26,7 @@ const fn fits(n_pixels: u32, width: u32, channels: u32) -> bool {
 ///
 /// # Safety
 /// They are there, at a multiple of 8 bytes, and nobody writes them.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn load(base: *const u16, at: usize) -> [f32; 4] {
     // SAFETY: as the caller vouches.
@@ -39,7 +39,7 @@ unsafe fn load(base: *const u16, at: usize) -> [f32; 4] {
 ///
 /// # Safety
 /// They are there, at a multiple of 8 bytes, and this thread's.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn store(base: *mut u16, at: usize, quad: [f32; 4]) {
     let both = u64::from(pack_bf16(quad[0], quad[1])) | u64::from(pack_bf16(quad[2], quad[3])) << 32;
@@ -48,13 +48,13 @@ unsafe fn store(base: *mut u16, at: usize, quad: [f32; 4]) {
 }
 
 /// Whether a pixel is larger than the largest before it: a NaN is larger than all others, and the last of several.
-#[inline(always)]
+#[device_inline]
 fn is_larger(value: f32, most: f32) -> bool {
     value > most || value.is_nan()
 }
 
 /// Where the four pixels of a smaller one lie, whose images are `width` wide; and the smaller one's quad. Rows of all images follow each other, since heights are even.
-#[inline(always)]
+#[device_inline]
 fn window(number: u32, width: u32, channels: u32) -> ([usize; 4], usize) {
     let of_pixel = channels / 4;
     let (pixel, channel) = (number / of_pixel, number % of_pixel * 4);
@@ -67,7 +67,7 @@ fn window(number: u32, width: u32, channels: u32) -> ([usize; 4], usize) {
 }
 
 /// The window of this thread, if it has one, after what it follows.
-#[inline(always)]
+#[device_inline]
 fn own_window(n_pixels: u32, width: u32, channels: u32) -> Option<([usize; 4], usize)> {
     sync::follow();
     // The kernels ask for sizes above 0; said again, divisions need no check.

@@ -17,7 +17,7 @@ use crate::unroll::unroll;
 const WARPS: usize = ROWS as usize;
 
 /// `h` of a difference, and its derivative. What is no number stays none.
-#[inline(always)]
+#[device_inline]
 pub fn value_and_slope(d: f32, delta: f32) -> (f32, f32) {
     let size = if d < 0.0 { -d } else { d };
     if size <= delta {

@@ -82,7 +82,7 @@ pub struct Rate {
 }
 
 /// One parameter's step: returns the new weight; `first` and `second` are what the optimiser remembers of it.
-#[inline(always)]
+#[device_inline]
 pub fn stepped(rule: &Rule, rate: &Rate, weight: f32, gradient: f32, first: &mut f32, second: &mut f32) -> f32 {
     if rule.kind == kind::ADAM || rule.kind == kind::ADAM_W {
         let (weight, gradient) = if rule.kind == kind::ADAM_W {
@@ -196,13 +196,13 @@ pub struct Update {
 
 const _: () = assert!(size_of::<Update>() == 256);
 
-#[inline(always)]
+#[device_inline]
 pub(super) fn add(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     [a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]]
 }
 
 /// Sum of a quad over the parts, in their order; four loads at a time are under way.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> [f32; 4] {
     let mut sum = [0.0; 4];
@@ -231,7 +231,7 @@ pub(super) unsafe fn sum_of_parts(parts: *const f32, n: usize, n_parts: u32) -> 
 ///
 /// # Safety
 /// There is one; layers lie one behind the other.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn layer_of(offsets: *const LayerOffsets, number: &mut usize, at: usize) -> LayerOffsets {
     // SAFETY: as the caller vouches.
@@ -248,7 +248,7 @@ pub(super) unsafe fn layer_of(offsets: *const LayerOffsets, number: &mut usize, 
 /// Where the weights in parts that belong to the quad of a layer's parameters from `own` on lie.
 ///
 /// `own` counts from the layer's first parameter.
-#[inline(always)]
+#[device_inline]
 fn weights_at(layer: &LayerOffsets, own: usize) -> usize {
     let line = layer.line as usize;
     layer.short as usize + own / line * parts::line_length(layer.line) as usize + own % line
@@ -291,7 +291,7 @@ pub unsafe fn mlp_layers_weights(
 ///
 /// # Safety
 /// Everything `update` points to is valid; the quad is the layer's, and this thread's.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn update_quad(update: &Update, rate: &Rate, factor: f32, layer: &LayerOffsets, at: usize) {
     let own = at - layer.parameters as usize;
@@ -393,7 +393,7 @@ pub unsafe fn mlp_layers_update(update: Update) {
 ///
 /// # Safety
 /// The control words are valid, and nobody else uses them now.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn next_step(control: *mut u32, step: u32, scaled: bool, overflow: bool) {
     // SAFETY: the control words are valid and nobody else uses them, as the caller says.

@@ -61,7 +61,7 @@ impl Rows {
     ///
     /// # Safety
     /// `step` is null or valid.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn offset(&self) -> u32 {
         // SAFETY: where it is not null, the step is one valid word that no kernel writes while this one runs.
@@ -70,7 +70,7 @@ impl Rows {
     }
 
     /// Samples of the step: a full batch but at the end.
-    #[inline(always)]
+    #[device_inline]
     pub fn count(&self, offset: u32) -> u32 {
         let left = self.n.saturating_sub(offset);
         if left < self.batch { left } else { self.batch }
@@ -80,7 +80,7 @@ impl Rows {
     ///
     /// # Safety
     /// `order` is null or holds `n` values; `offset + row < n`.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn sample(&self, offset: u32, row: u32) -> u32 {
         if self.order.is_null() {
@@ -93,7 +93,7 @@ impl Rows {
 }
 
 /// Byte `index` of a word as a float: put into the fraction of 2^23, which is then taken away. Conversions of integers run at a quarter of the rate.
-#[inline(always)]
+#[device_inline]
 pub fn byte(word: u32, index: u32) -> f32 {
     const TOP: f32 = 8_388_608.0;
     #[cfg(target_arch = "nvptx64")]

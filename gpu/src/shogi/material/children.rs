@@ -17,7 +17,7 @@ pub const fn shape(blocks: u32) -> LaunchShape {
 }
 
 /// `x` of a child for the values of line `kind` of `raised`, in the order of the kinds.
-#[inline(always)]
+#[device_inline]
 fn weigh(numbers: &[f64; KINDS as usize], raised: crate::cuda::shared::Shared<f64>, kind: u32) -> f64 {
     let mut x = numbers[0];
     let mut other = 1;

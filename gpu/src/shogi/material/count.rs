@@ -25,7 +25,7 @@ pub const fn shape(blocks: u32) -> LaunchShape {
 }
 
 /// Where the search for a word begins. A product's high bits depend on all bits of its factor, so they become the low ones, which are taken first.
-#[inline(always)]
+#[device_inline]
 fn hash(word: u64) -> u32 {
     let mixed = (word as u32).wrapping_mul(0x9e37_79b1) ^ ((word >> 32) as u32).wrapping_mul(0x85eb_ca77);
     mixed.rotate_left(ROWS.ilog2())
@@ -41,7 +41,7 @@ struct Grid {
 
 impl Grid {
     /// Adds `count` of `word`; tells whether there was room.
-    #[inline(always)]
+    #[device_inline]
     fn add(self, word: u64, count: u64) -> bool {
         let mut slot = hash(word) & self.mask;
         for _ in 0..GRID_TRIES {
@@ -64,7 +64,7 @@ impl Grid {
 }
 
 /// Counts one of `word` in the block's table; tells whether there was room.
-#[inline(always)]
+#[device_inline]
 fn add_to_block(words: Shared<u64>, counts: Shared<u32>, word: u64) -> bool {
     let mut slot = hash(word) % ROWS;
     for _ in 0..TRIES {

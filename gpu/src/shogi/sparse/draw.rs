@@ -3,13 +3,13 @@
 use crate::split_mix::{GAMMA, mix};
 
 /// The lot of a child (from 1) of a parent: those with the smallest are drawn.
-#[inline(always)]
+#[device_inline]
 pub const fn lot(seed: u64, game: u64, ply: u32, child: u32) -> u64 {
     mix(seed ^ game.wrapping_mul(GAMMA) ^ ((ply as u64) << 32) ^ child as u64)
 }
 
 /// Whether sibling `child` of `n_siblings` (numbered from 1) is among the `most` with the smallest lots; of equal lots the first.
-#[inline(always)]
+#[device_inline]
 pub const fn is_drawn(seed: u64, game: u64, ply: u32, child: u32, n_siblings: u32, most: u32) -> bool {
     if most == 0 || n_siblings <= most {
         return true;

@@ -88,7 +88,7 @@ pub fn shogi_sparse_take_rows(
 }
 
 /// Where a number of the rows lies in the gradient.
-#[inline(always)]
+#[device_inline]
 fn index_in_gradient(rows: Slice<u32>, index: u32) -> usize {
     rows.get((index / ROW) as usize) as usize * ROW as usize + (index % ROW) as usize
 }

@@ -52,32 +52,32 @@ pub trait Set {
 }
 
 /// A square turned so that the perspective's side plays upwards.
-#[inline(always)]
+#[device_inline]
 pub const fn turned(square: u32, perspective: u32) -> u32 {
     if perspective == 0 { square } else { SQUARES - 1 - square }
 }
 
 /// A square mirrored from left to right.
-#[inline(always)]
+#[device_inline]
 pub const fn mirror(square: u32) -> u32 {
     (8 - square / 9) * 9 + square % 9
 }
 
 /// A square as a perspective sees it.
-#[inline(always)]
+#[device_inline]
 pub const fn view_square(square: u32, perspective: u32, mirrored: bool) -> u32 {
     let square = turned(square, perspective);
     if mirrored { mirror(square) } else { square }
 }
 
 /// Whether a perspective with its own king there is mirrored.
-#[inline(always)]
+#[device_inline]
 pub const fn is_mirrored(own_king: u32, perspective: u32) -> bool {
     turned(own_king, perspective) / 9 > 4
 }
 
 /// First number of a kind in hand, how many a side may have, and the kind.
-#[inline(always)]
+#[device_inline]
 const fn group(number: u32) -> (u32, u32, u32) {
     if number < 37 {
         (1, 18, 0)
@@ -91,7 +91,7 @@ const fn group(number: u32) -> (u32, u32, u32) {
 }
 
 /// A number as a perspective sees it; 0 stays 0.
-#[inline(always)]
+#[device_inline]
 pub const fn view(number: u32, perspective: u32, mirrored: bool) -> u32 {
     if number >= BOARD {
         let rest = number - BOARD;
@@ -106,7 +106,7 @@ pub const fn view(number: u32, perspective: u32, mirrored: bool) -> u32 {
 }
 
 /// A number lowered.
-#[inline(always)]
+#[device_inline]
 pub const fn lowered(number: u32) -> u32 {
     if number < BOARD {
         return number;
@@ -122,7 +122,7 @@ pub const fn lowered(number: u32) -> u32 {
 }
 
 /// Kind (0 to 12) of a number that is not 0, and its side.
-#[inline(always)]
+#[device_inline]
 pub const fn kind_and_side(number: u32) -> (u32, u32) {
     if number >= BOARD {
         let plane = (number - BOARD) / SQUARES;
@@ -134,14 +134,14 @@ pub const fn kind_and_side(number: u32) -> (u32, u32) {
 }
 
 /// Offset of a pair in the table of a king.
-#[inline(always)]
+#[device_inline]
 pub const fn tri(a: u32, b: u32) -> u32 {
     let (least, most) = if a < b { (a, b) } else { (b, a) };
     most * (most + 1) / 2 + least
 }
 
 /// Offset of an own piece in the table of `PieceSquare`; [`NONE`] for the other side's.
-#[inline(always)]
+#[device_inline]
 const fn own_offset(number: u32, perspective: u32) -> u32 {
     let (kind, side) = kind_and_side(number);
     if side != perspective {
@@ -177,15 +177,15 @@ pub mod sets {
         const OF_PAIRS: bool = false;
         const OWN_KING: bool = false;
         const OTHER_KING: bool = false;
-        #[inline(always)]
+        #[device_inline]
         fn value(number: u32) -> u32 {
             kind_and_side(number).0
         }
-        #[inline(always)]
+        #[device_inline]
         fn base(_: u32, _: u32) -> u64 {
             0
         }
-        #[inline(always)]
+        #[device_inline]
         fn row(_: u32, _: u32, _: bool) -> u32 {
             NONE
         }
@@ -196,16 +196,16 @@ pub mod sets {
         const OF_PAIRS: bool = false;
         const OWN_KING: bool = false;
         const OTHER_KING: bool = false;
-        #[inline(always)]
+        #[device_inline]
         fn value(number: u32) -> u32 {
             let kind = kind_and_side(number).0;
             if number < BOARD { VALUES + kind } else { kind }
         }
-        #[inline(always)]
+        #[device_inline]
         fn base(_: u32, _: u32) -> u64 {
             0
         }
-        #[inline(always)]
+        #[device_inline]
         fn row(_: u32, _: u32, _: bool) -> u32 {
             NONE
         }
@@ -218,16 +218,16 @@ pub mod sets {
                 const OF_PAIRS: bool = $pairs;
                 const OWN_KING: bool = $own;
                 const OTHER_KING: bool = $other;
-                #[inline(always)]
+                #[device_inline]
                 fn value(number: u32) -> u32 {
                     kind_and_side(number).0
                 }
-                #[inline(always)]
+                #[device_inline]
                 fn base(own: u32, other: u32) -> u64 {
                     let base: fn(u64, u64) -> u64 = $base;
                     VALUES as u64 + base(own as u64, other as u64)
                 }
-                #[inline(always)]
+                #[device_inline]
                 fn row(number: u32, perspective: u32, mirrored: bool) -> u32 {
                     let row: fn(u32, u32, bool) -> u32 = $row;
                     if number == 0 { NONE } else { row(number, perspective, mirrored) }

@@ -169,17 +169,17 @@ struct Child {
 }
 
 impl Child {
-    #[inline(always)]
+    #[device_inline]
     fn changes(&self, slot: u32) -> bool {
         (self.changed >> slot) & 1 != 0
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn is_anew(&self, perspective: u32) -> bool {
         (self.anew >> perspective) & 1 != 0
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn base(&self, perspective: u32) -> u32 {
         if perspective == 0 { self.bases[0] } else { self.bases[1] }
     }
@@ -198,7 +198,7 @@ trait Visitor {
 struct Weights(*const f32);
 
 impl Weights {
-    #[inline(always)]
+    #[device_inline]
     fn get(self, parameter: u32) -> f32 {
         // SAFETY: the parameter lies in the set's table.
         unsafe { memory::load(self.0, parameter as usize) }
@@ -210,7 +210,7 @@ impl Weights {
 struct Gradient(*mut u64);
 
 impl Gradient {
-    #[inline(always)]
+    #[device_inline]
     fn add(self, parameter: u32, value: u64) {
         // SAFETY: the parameter lies in the set's table; the gradient is only added to, atomically, while the kernel runs.
         unsafe { atomic::add_u64(self.0.add(parameter as usize), value) };
@@ -224,12 +224,12 @@ struct Sum {
 }
 
 impl Visitor for Sum {
-    #[inline(always)]
+    #[device_inline]
     fn value(&mut self, parameter: u32, negative: bool) {
         self.term(parameter, negative);
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn term(&mut self, parameter: u32, negative: bool) {
         let weight = self.weights.get(parameter) as f64;
         self.sum += if negative { -weight } else { weight };
@@ -244,24 +244,24 @@ struct Scatter {
 }
 
 impl Visitor for Scatter {
-    #[inline(always)]
+    #[device_inline]
     fn value(&mut self, parameter: u32, negative: bool) {
         atomic::shared_add_u64(self.values, parameter, signed(self.slope, negative));
     }
 
-    #[inline(always)]
+    #[device_inline]
     fn term(&mut self, parameter: u32, negative: bool) {
         self.gradient.add(parameter, signed(self.slope, negative));
     }
 }
 
-#[inline(always)]
+#[device_inline]
 const fn signed(value: u64, negative: bool) -> u64 {
     if negative { value.wrapping_neg() } else { value }
 }
 
 /// The pieces of pair `pair`: all pairs of neighbours at distance 1, 2, … in a ring of 38 slots.
-#[inline(always)]
+#[device_inline]
 const fn slots_of(pair: u32) -> (u32, u32) {
     let (i, distance) = (pair % PIECES, pair / PIECES + 1);
     let j = i + distance;
@@ -269,7 +269,7 @@ const fn slots_of(pair: u32) -> (u32, u32) {
 }
 
 /// Kings of a list as a perspective sees them: whether it is mirrored, and where its rows begin.
-#[inline(always)]
+#[device_inline]
 fn stand<S: Set>(list: Shared<u32>, first: u32, perspective: u32) -> (bool, u32) {
     let own = list.get(first + BLACK_KING + perspective);
     let other = list.get(first + WHITE_KING - perspective);
@@ -279,7 +279,7 @@ fn stand<S: Set>(list: Shared<u32>, first: u32, perspective: u32) -> (bool, u32)
 }
 
 /// What each slot of a parent is worth with all others: the sum of its pairs. Called by the whole block once the parent's rows are there; it meets at barriers.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn worth_of_pairs<S: Set>(weights: Weights, scratch: Scratch) {
     let pair_weights = shared_array![f32; 2 * N_PAIRS as usize];
@@ -314,7 +314,7 @@ fn worth_of_pairs<S: Set>(weights: Weights, scratch: Scratch) {
 }
 
 /// Reads a parent and finds its rows, and what each of its slots is worth. Called by the whole block, which meets at barriers.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
     let thread = thread::thread_idx_x();
@@ -357,7 +357,7 @@ unsafe fn prepare_parent<S: Set>(pass: &Pass, scratch: Scratch, parent: u32) {
 }
 
 /// Puts together a child's list and rows. Called by a whole warp.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn prepare_child<S: Set>(pass: &Pass, scratch: Scratch, child: u32) -> Child {
     let (lane, warp) = (thread::lane(), thread::warp_index());
@@ -414,7 +414,7 @@ unsafe fn prepare_child<S: Set>(pass: &Pass, scratch: Scratch, child: u32) -> Ch
 }
 
 /// Visits a lane's share of what a child wins, and of the pairs of old numbers that both changed: each was taken away twice.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor) {
     let (lane, warp) = (thread::lane(), thread::warp_index());
@@ -450,7 +450,7 @@ fn visit_new<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor)
 }
 
 /// Visits a lane's share of the pairs with a slot that changed, of perspectives that are not counted anew.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn visit_pairs(scratch: Scratch, child: Child, visitor: &mut impl Visitor) {
     let (lane, first_row) = (thread::lane(), thread::warp_index() * BOTH);
@@ -481,7 +481,7 @@ fn visit_pairs(scratch: Scratch, child: Child, visitor: &mut impl Visitor) {
 }
 
 /// Visits a lane's share of all terms of perspectives that are counted anew.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn visit_anew<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor) {
     let (lane, first_row) = (thread::lane(), thread::warp_index() * BOTH);
@@ -509,7 +509,7 @@ fn visit_anew<S: Set>(scratch: Scratch, child: Child, visitor: &mut impl Visitor
 }
 
 /// A lane's share of what a child loses.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn worth_of_gone(scratch: Scratch, child: Child) -> f64 {
     let lane = thread::lane();
@@ -533,7 +533,7 @@ fn worth_of_gone(scratch: Scratch, child: Child) -> f64 {
 }
 
 /// Notes that a child with this slope takes slots away.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn note_gone(scratch: Scratch, child: Child, slope: u64) {
     let lane = thread::lane();
@@ -553,7 +553,7 @@ fn note_gone(scratch: Scratch, child: Child, slope: u64) {
 }
 
 /// Takes from the gradient what children took away from a parent. Called by the whole block.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn take_gone<S: Set>(gradient: Gradient, scratch: Scratch) {
     let n_terms = if S::OF_PAIRS { N_PAIRS } else { PIECES };
@@ -585,7 +585,7 @@ struct Judged {
 }
 
 /// The loss of a parent's children, their slopes and the played move's rank. Called by the whole block; the sums are the same on every thread.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn judge(pass: &Pass, sums: Shared<u64>, parent: u32, first: u32, end: u32) -> Judged {
     let thread = thread::thread_idx_x();
@@ -633,7 +633,7 @@ unsafe fn judge(pass: &Pass, sums: Shared<u64>, parent: u32, first: u32, end: u3
 }
 
 /// Adds a parent's sums to the block's. Called by the thread they belong to.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn count(totals: Shared<u64>, judged: &Judged) {
     let (above, equal) = (judged.above as i32, (1 + judged.equal) as f64);
@@ -652,7 +652,7 @@ fn count(totals: Shared<u64>, judged: &Judged) {
 }
 
 /// The pass of a block.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn run<S: Set>(pass: Pass) {
     let scratch = Scratch {
@@ -716,7 +716,7 @@ unsafe fn run<S: Set>(pass: Pass) {
 ///
 /// # Safety
 /// The parent is prepared, and the children are its.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn evaluate<S: Set>(pass: &Pass, scratch: Scratch, first: u32, end: u32, of_white: bool) {
     for at in thread::strided(first + thread::warp_index(), end, WARPS) {
@@ -737,7 +737,7 @@ unsafe fn evaluate<S: Set>(pass: &Pass, scratch: Scratch, first: u32, end: u32, 
 ///
 /// # Safety
 /// As [`evaluate`], after [`judge`] and a barrier.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn scatter<S: Set>(pass: &Pass, scratch: Scratch, first: u32, end: u32, of_white: bool) {
     for at in thread::strided(first + thread::warp_index(), end, WARPS) {
@@ -759,7 +759,7 @@ unsafe fn scatter<S: Set>(pass: &Pass, scratch: Scratch, first: u32, end: u32, o
 ///
 /// # Safety
 /// The contract of the kernels; called by the whole block, after a barrier.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn hand_on<S: Set>(pass: &Pass, values: Shared<u64>, totals: Shared<u64>) {
     let thread = math::opaque(thread::thread_idx_x());

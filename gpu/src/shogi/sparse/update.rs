@@ -72,7 +72,7 @@ impl Rule {
 }
 
 /// The nearest multiple of 2⁻³⁰, of two as near the even one.
-#[inline(always)]
+#[device_inline]
 pub fn rounded(weight: f32) -> f32 {
     const UNITS: f32 = (1u32 << 30) as f32;
     let scaled = weight * UNITS;
@@ -92,7 +92,7 @@ pub fn rounded(weight: f32) -> f32 {
 }
 
 /// -1, 0 or 1.
-#[inline(always)]
+#[device_inline]
 const fn sign(x: f32) -> f32 {
     if x > 0.0 {
         1.0
@@ -104,7 +104,7 @@ const fn sign(x: f32) -> f32 {
 }
 
 /// A weight after a step along `gradient`; `first` and `second` are what the optimiser remembers of it.
-#[inline(always)]
+#[device_inline]
 pub fn stepped(rule: &Rule, weight: f32, gradient: f32, first: &mut f32, second: &mut f32) -> f32 {
     let mut g = gradient;
     g += rule.l2 * weight;
@@ -192,7 +192,7 @@ pub fn shogi_sparse_scale(
 pub const UNNOTICED: f32 = 512.0;
 
 /// Notes the size of a large weight. Bits without the sign order as sizes do, and what is no number comes last. Few weights are large, so few threads meet there.
-#[inline(always)]
+#[device_inline]
 fn note(largest: &Atomic<u32>, weight: f32) {
     let size = weight.to_bits() & 0x7FFF_FFFF;
     if size > UNNOTICED.to_bits() {

@@ -23,7 +23,7 @@ pub const fn warp_bytes_in_cluster<const R: usize>() -> u32 {
 }
 
 /// The cluster's barrier, with the same source location for all callers.
-#[inline(always)]
+#[device_inline]
 pub fn meet() {
     // The barrier wants whole warps.
     sync_warp(warp::ALL);
@@ -31,7 +31,7 @@ pub fn meet() {
 }
 
 /// Chunks of 32 columns of the tile from column `column` on that are in C, of `2 R` columns.
-#[inline(always)]
+#[device_inline]
 pub(super) const fn n_chunks<const R: usize>(task: &ProductTask, column: u32) -> u32 {
     let (all, there) = (R as u32 * 2 / COLUMNS, (task.n - column).div_ceil(COLUMNS));
     if there < all { there } else { all }
@@ -60,7 +60,7 @@ pub(super) struct Lane {
 }
 
 /// Where a lane's first quad is in the exchange.
-#[inline(always)]
+#[device_inline]
 pub(super) const fn at_of_quad(lane: Lane) -> u32 {
     lane.row * STRIDE + lane.column
 }
@@ -69,7 +69,7 @@ pub(super) const fn at_of_quad(lane: Lane) -> u32 {
 ///
 /// # Safety
 /// The exchange is the warp's own, and nobody reads it.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn put_sums<const R: usize>(d: &[f32; R], chunk: u32, exchange: u32) {
     let (g, t) = (thread::lane() / 4, thread::lane() % 4);
@@ -91,7 +91,7 @@ pub(super) unsafe fn put_sums<const R: usize>(d: &[f32; R], chunk: u32, exchange
 }
 
 /// The turns of a warp of a block: which is its first, how many all blocks have, and how far it is to its next. A turn is a chunk of columns of all rows; in a cluster (`N` of 1) a quarter of the rows of a chunk, and its blocks take turns.
-#[inline(always)]
+#[device_inline]
 pub(super) fn turns<const R: usize, const N: usize>(task: &ProductTask, part: &Part) -> (u32, u32, u32) {
     let chunks = n_chunks::<R>(task, part.column);
     if N == 1 { (thread::block_rank_in_cluster(), 4 * chunks, task.cluster) } else { (0, chunks, 1) }
@@ -101,7 +101,7 @@ pub(super) fn turns<const R: usize, const N: usize>(task: &ProductTask, part: &P
 ///
 /// # Safety
 /// The exchange has [`warp_bytes_in_cluster`], is the warp's own, and nobody reads it.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn put_for_cluster<const R: usize>(d: &[f32; R], exchange: u32) {
     unroll!(CHUNK in [0, 1, 2, 3, 4, 5, 6, 7] {
@@ -117,7 +117,7 @@ pub(super) unsafe fn put_for_cluster<const R: usize>(d: &[f32; R], exchange: u32
 ///
 /// # Safety
 /// All have written theirs, and do not go on before this is read; a cluster's blocks are there until all [`meet`] again.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn sums_of<const N: usize>(part: &Part, chunk: u32, blocks: u32, lane: Lane) -> [f32; 4] {
     if N > 1 {

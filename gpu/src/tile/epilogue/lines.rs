@@ -23,13 +23,13 @@ const _: () = assert!(ROWS * ROW_BYTES <= WARP_BYTES);
 const VALUES: u32 = 8;
 
 /// Whether all rows of a warp's part are in C, and there is no mask.
-#[inline(always)]
+#[device_inline]
 fn is_plain(task: &ProductTask, part: &Part) -> bool {
     task.mask.is_null() && part.row + ROWS <= task.m
 }
 
 /// Whether [`write`] takes a warp's part: C is of 16 bits in one part and in whole vectors, and so is the residual, if there is one.
-#[inline(always)]
+#[device_inline]
 pub fn takes(task: &ProductTask, part: &Part) -> bool {
     let is_short = !task.c_short.is_null() && task.c_parts == 1;
     let addresses = task.c_short as usize | task.residual_short as usize;
@@ -38,7 +38,7 @@ pub fn takes(task: &ProductTask, part: &Part) -> bool {
 }
 
 /// Whether [`write_single`] takes a warp's part: C is of single precision in whole vectors, and so is the residual, if there is one; and nobody asks whether its values are finite.
-#[inline(always)]
+#[device_inline]
 pub fn takes_single(task: &ProductTask, part: &Part) -> bool {
     let is_single = !task.c.is_null() && task.overflow.is_null();
     let addresses = task.c as usize | task.residual as usize;
@@ -54,7 +54,7 @@ pub fn takes_single(task: &ProductTask, part: &Part) -> bool {
 ///
 /// # Safety
 /// The bias has the warp's columns; the column is even.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn bias_of(part: &Part, column: u32) -> [f32; 2] {
     // SAFETY: as the caller vouches: two at an even index are aligned together.
@@ -63,7 +63,7 @@ unsafe fn bias_of(part: &Part, column: u32) -> [f32; 2] {
 }
 
 /// What values are at least after the activation.
-#[inline(always)]
+#[device_inline]
 const fn least(task: &ProductTask) -> f32 {
     if task.activation == activation::RELU { 0.0 } else { f32::NEG_INFINITY }
 }
@@ -72,7 +72,7 @@ const fn least(task: &ProductTask) -> f32 {
 ///
 /// # Safety
 /// They are there, if so it says, and begin at multiples of 16 bytes.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn residual_of<T>(from: *const T, step: usize, are_there: bool) -> [Vec4; 4] {
     let mut vectors = [Vec4([0; 4]); 4];
@@ -89,7 +89,7 @@ unsafe fn residual_of<T>(from: *const T, step: usize, are_there: bool) -> [Vec4;
 ///
 /// # Safety
 /// As there; and the part is one that [`takes`] allows, but for its rows with `M`, which has no residual; where there is no bias, zeros are in its place.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn write<F: Format, const R: usize, const A: bool, const M: bool>(
     task: &ProductTask,
@@ -169,7 +169,7 @@ pub unsafe fn write<F: Format, const R: usize, const A: bool, const M: bool>(
 }
 
 /// A row, hidden in the widest tiles: so no pointers to each row occupy registers.
-#[inline(always)]
+#[device_inline]
 fn row_of<const R: usize>(row: u32) -> u32 {
     if R == 128 { opaque(row) } else { row }
 }
@@ -178,7 +178,7 @@ fn row_of<const R: usize>(row: u32) -> u32 {
 ///
 /// # Safety
 /// As [`write`], for what [`takes_single`] allows.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn write_single<const R: usize, const A: bool, const M: bool>(
     task: &ProductTask,

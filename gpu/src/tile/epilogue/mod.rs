@@ -28,7 +28,7 @@ use crate::unroll::unroll;
 ///
 /// # Safety
 /// As [`write`].
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn mask_of<const N: usize>(task: &ProductTask, part: &Part, lane: Lane, column: u32) -> [u64; N] {
     let mut quads = [0; N];
@@ -50,7 +50,7 @@ unsafe fn mask_of<const N: usize>(task: &ProductTask, part: &Part, lane: Lane, c
 ///
 /// # Safety
 /// As [`write`].
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn residual_of<const N: usize>(task: &ProductTask, part: &Part, lane: Lane, column: u32) -> [u64; N] {
     let mut quads = [0; N];
@@ -84,7 +84,7 @@ unsafe fn residual_of<const N: usize>(task: &ProductTask, part: &Part, lane: Lan
 ///
 /// # Safety
 /// As [`write`]; `short` is what [`residual_of`] read there.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn added<F: Format>(task: &ProductTask, short: u64, row: u32, column: u32) -> [f32; 4] {
     let [low, high] = [F::unpack(short as u32), F::unpack((short >> 32) as u32)];
@@ -100,7 +100,7 @@ unsafe fn added<F: Format>(task: &ProductTask, short: u64, row: u32, column: u32
 ///
 /// # Safety
 /// As [`write`].
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn added_single(task: &ProductTask, row: u32, column: u32) -> [f32; 4] {
     let mut quad = [0.0; 4];
@@ -127,7 +127,7 @@ pub(super) unsafe fn added_single(task: &ProductTask, row: u32, column: u32) -> 
 ///
 /// # Safety
 /// In a cluster, all its threads are here or [`meet`] twice. All lanes of the warp are here, `d` are their sums as the module says, and no other thread writes these values of C. The residual is C or nobody writes it. The task's arrays have the lengths it says, the mask begins at a multiple of 8 bytes, the exchange is the warp's own, and the bias is there, zeros if the task has none.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
     task: &ProductTask,
@@ -165,7 +165,7 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize, const S: bool>(
 ///
 /// # Safety
 /// As [`write`].
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool, const A: bool>(
     task: &ProductTask,
@@ -291,7 +291,7 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
 ///
 /// # Safety
 /// As [`write`]; `column` is a multiple of four.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) unsafe fn put_single<const N: usize>(
     task: &ProductTask,
@@ -332,7 +332,7 @@ pub(super) unsafe fn put_single<const N: usize>(
 ///
 /// # Safety
 /// As [`write`]; `column` is a multiple of four.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn put_parts<F: Format, const N: usize>(task: &ProductTask, row: u32, column: u32, mut left: [[f32; 4]; N]) {
     let is_whole = column + 4 <= task.n && task.c_stride.is_multiple_of(4);

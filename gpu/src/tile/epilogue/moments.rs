@@ -9,13 +9,13 @@ use crate::unroll::unroll;
 pub(super) type Moment = [f32; 2];
 
 /// Rows of a warp's part that are in C.
-#[inline(always)]
+#[device_inline]
 pub(super) const fn rows_in_c(task: &ProductTask, part: &Part) -> u32 {
     n_rows(task, part.row)
 }
 
 /// Rows of C among a warp's from `row` on.
-#[inline(always)]
+#[device_inline]
 pub(super) const fn n_rows(task: &ProductTask, row: u32) -> u32 {
     let left = task.m.saturating_sub(row);
     if left < ROWS { left } else { ROWS }
@@ -25,7 +25,7 @@ pub(super) const fn n_rows(task: &ProductTask, row: u32) -> u32 {
 const AT_A_TIME: u32 = 4;
 
 /// Moments of `C` columns of the first `n_rows` of a warp's rows, whose values `read` finds. Once for the means, and once more for the squares.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub(super) fn of_columns<const C: usize>(n_rows: u32, read: impl Fn(u32) -> [f32; C]) -> [Moment; C] {
     let (mut sums, mut squares) = ([0.0; C], [0.0; C]);
@@ -56,7 +56,7 @@ pub(super) fn of_columns<const C: usize>(n_rows: u32, read: impl Fn(u32) -> [f32
 }
 
 /// The inverse of a number of rows, of mostly `all`: a division is longer than what it is needed for.
-#[inline(always)]
+#[device_inline]
 pub(super) fn share_of(n_rows: u32, all: u32) -> f32 {
     match n_rows {
         0 => 0.0,
@@ -66,7 +66,7 @@ pub(super) fn share_of(n_rows: u32, all: u32) -> f32 {
 }
 
 /// Calls `of` with the values of each of the first `n_rows` rows.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn each<const C: usize>(n_rows: u32, read: &impl Fn(u32) -> [f32; C], mut of: impl FnMut([f32; C])) {
     let mut row = 0;

@@ -10,7 +10,7 @@ use crate::tile::task::{Format, ProductTask, activation};
 use crate::unroll::unroll;
 
 /// Whether a warp's part is one that [`write`] takes: all of its rows inside C, whose quads are aligned, and without a residual.
-#[inline(always)]
+#[device_inline]
 pub fn is_whole(task: &ProductTask, part: &Part) -> bool {
     let is_added = task.residual as usize | task.residual_short as usize != 0;
     let is_inside = part.row + ROWS <= task.m && task.n.is_multiple_of(4);
@@ -23,7 +23,7 @@ pub fn is_whole(task: &ProductTask, part: &Part) -> bool {
 ///
 /// # Safety
 /// As there; and the part is one of [`is_whole`]. With several divisions C is of single precision.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn write<F: Format, const R: usize, const N: usize>(task: &ProductTask, d: &[f32; R], part: Part) {
     let in_cluster = N == 1;
@@ -137,7 +137,7 @@ pub unsafe fn write<F: Format, const R: usize, const N: usize>(task: &ProductTas
 ///
 /// # Safety
 /// As [`write`].
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn put_parts<F: Format, const N: usize>(
     task: &ProductTask,

@@ -20,7 +20,7 @@ const WARPS: u32 = MOMENT_ROWS / ROWS;
 ///
 /// # Safety
 /// As [`write`](super::write), without a cluster; C is in whole vectors of 16 bytes, has no residual, mask, parts or divisions, and nobody asks whether its values are finite. The warps' exchanges lie one behind the other, and so do their rows.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 pub unsafe fn write_with_moments<F: Format, const R: usize>(
     task: &ProductTask,
@@ -55,7 +55,7 @@ const fn line_bytes<const R: usize>() -> u32 {
 ///
 /// # Safety
 /// The exchange is the warp's own.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn put<const R: usize>(part: &Part, moments: [Moment; 8], column_of: impl Fn(u32) -> u32) {
     const { assert!(2 * line_bytes::<R>() <= WARP_BYTES) };
@@ -77,7 +77,7 @@ unsafe fn put<const R: usize>(part: &Part, moments: [Moment; 8], column_of: impl
 ///
 /// # Safety
 /// All four have put theirs; the task's arrays have the lengths it says.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn combine<const R: usize>(task: &ProductTask, part: &Part) {
     let warp = thread::warp_index() % WARPS;

@@ -23,7 +23,7 @@ pub trait Multiply: Format {
 macro_rules! multiply {
     ($($format:ty, $product:ident;)*) => {$(
         impl Multiply for $format {
-            #[inline(always)]
+            #[device_inline]
             #[track_caller]
             fn product(warp: &WholeWarp, c: [f32; 4], a: [u32; 4], b: [u32; 2]) -> [f32; 4] {
                 mma::$product(warp, c, a, b)
@@ -72,7 +72,7 @@ impl Block {
 }
 
 /// Where a lane's row of the first matrices lies that a warp loads, in bytes from the operand's slab on: for rows (or columns) from `first` on. `second`: whether the second matrix is the next one along the depth, as B's is; or else along the rows.
-#[inline(always)]
+#[device_inline]
 fn lane_address<const BY_DEPTH: bool, const SIZE: u32>(first: u32, second_is_deeper: bool) -> u32 {
     let lane = thread::lane();
     let (second, third) = (lane / 8 % 2, lane / 16);
@@ -90,7 +90,7 @@ fn lane_address<const BY_DEPTH: bool, const SIZE: u32>(first: u32, second_is_dee
 ///
 /// # Safety
 /// All lanes of the warp are here; the slab is complete.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn fragments<const BY_DEPTH: bool, const SIZE: u32, const LINES: usize, const HALF: u32>(
     address: u32,
@@ -117,7 +117,7 @@ const FIRST_HALF: usize = 1;
 const SECOND_HALF: usize = 2;
 
 /// Adds the products of half a stage to a warp's sums, in those of its lines that `WHICH` says.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn multiply<F: Multiply, const LINES: usize, const R: usize, const WHICH: usize>(
     d: &mut [[f32; R]; LINES],
@@ -144,7 +144,7 @@ fn multiply<F: Multiply, const LINES: usize, const R: usize, const WHICH: usize>
 ///
 /// # Safety
 /// Launched with the block's shape; the task's arrays have the lengths it says; with `S` C has as many columns as [`softmax`](crate::tile::softmax) allows.
-#[inline(always)]
+#[device_inline]
 pub(super) unsafe fn product<
     F: Multiply,
     const ROWS: u32,
@@ -275,7 +275,7 @@ pub(super) unsafe fn product<
 }
 
 /// Waits until the first `N` of the last `STAGES` stages that were asked for are there, and for all threads.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 fn wait<const STAGES: u32, const N: u32>() {
     const { assert!(STAGES == 3 || STAGES == 4) };

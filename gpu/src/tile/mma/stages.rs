@@ -64,7 +64,7 @@ impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const THREADS: u32> Sh
     ///
     /// # Safety
     /// With `G` the task's rows have the length it says.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn new<F: Format>(
         task: &ProductTask,
@@ -119,13 +119,13 @@ impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const THREADS: u32> Sh
     }
 
     /// Where the thread's first vector of a part is.
-    #[inline(always)]
+    #[device_inline]
     fn of_part(&self, part: u32) -> *const u8 {
         self.first.wrapping_add((u64::from(part) * self.part_bytes) as usize)
     }
 
     /// Where it is in the stage after that of `at`.
-    #[inline(always)]
+    #[device_inline]
     fn after<F: Format>(&self, at: *const u8) -> *const u8 {
         let bytes = match BY_DEPTH {
             true => u64::from(depths::<F>()) * self.line_bytes,
@@ -135,7 +135,7 @@ impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const THREADS: u32> Sh
     }
 
     /// Its line number `number`, where the first one, or row 0, is at `from`.
-    #[inline(always)]
+    #[device_inline]
     fn line(&self, from: *const u8, number: usize) -> *const u8 {
         let line = if G == AS_THEY_LIE { number as u32 * Self::STEP } else { self.rows[number] };
         from.wrapping_add((u64::from(line) * self.line_bytes) as usize)
@@ -145,7 +145,7 @@ impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const THREADS: u32> Sh
     ///
     /// # Safety
     /// The operand is as `new` was told, of bytes, and `from` is where the thread's first vector of row 0 is.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn bytes<F: Format>(&self, from: *const u8, left: u32) -> [u64; MOST_GATHERED] {
         let mut words = [0; MOST_GATHERED];
@@ -166,7 +166,7 @@ impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const THREADS: u32> Sh
     ///
     /// # Safety
     /// The stage's memory is the block's, and nobody reads it.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn put<F: Format>(&self, address: u32, bytes: &[u64; MOST_GATHERED]) {
         // SAFETY: the stage's part of the operand.
@@ -185,7 +185,7 @@ impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const THREADS: u32> Sh
     ///
     /// # Safety
     /// The stage's memory is the block's, and nobody reads it; the operand is as `new` was told, and `from` is where the thread's first vector is.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     pub unsafe fn copy<F: Format>(&self, address: u32, from: *const u8, left: u32) {
         // SAFETY: the stage's part of the operand.
@@ -245,7 +245,7 @@ pub(super) struct Cursor {
 
 impl Cursor {
     /// At the first stage of a division of `depths`.
-    #[inline(always)]
+    #[device_inline]
     pub fn new<const A: bool, const B: bool, const G: u32, const ROWS: u32, const COLUMNS: u32, const THREADS: u32>(
         task: &ProductTask,
         shares: &Shares<A, B, G, ROWS, COLUMNS, THREADS>,
@@ -258,7 +258,7 @@ impl Cursor {
     }
 
     /// Moves on by a stage.
-    #[inline(always)]
+    #[device_inline]
     pub fn advance<
         F: Format,
         const A: bool,
@@ -291,7 +291,7 @@ impl Cursor {
 }
 
 /// The first part of A in pairs whose numbers are below `above` together.
-#[inline(always)]
+#[device_inline]
 const fn first_part(task: &ProductTask, above: u32) -> u32 {
     above.saturating_sub(task.b_parts)
 }

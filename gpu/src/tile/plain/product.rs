@@ -58,7 +58,7 @@ impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const QUADS: usize> Sh
     const STEP: u32 = if BY_DEPTH { threads::<SIZE>() / (SIZE / 4) } else { threads::<SIZE>() / 2 };
 
     /// Row and depth of the thread's first quad in a slab.
-    #[inline(always)]
+    #[device_inline]
     fn own() -> [u32; 2] {
         let own = thread::thread_idx_x();
         if BY_DEPTH { [own % (SIZE / 4) * 4, own / (SIZE / 4)] } else { [own / 2, own % 2 * 4] }
@@ -68,7 +68,7 @@ impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const QUADS: usize> Sh
     ///
     /// # Safety
     /// With `G` the task's rows have the length it says.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn new(task: &ProductTask, operand: *const u8, stride: u32, (first, size): (u32, u32), depth: u32) -> Self {
         let [row, deeper] = Self::own();
@@ -98,7 +98,7 @@ impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const QUADS: usize> Sh
     ///
     /// # Safety
     /// The operand has its lines, whose bytes are a multiple of 16; it begins at a multiple of 16 bytes.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn fetch(&mut self, left: u32) -> [[f32; 4]; QUADS] {
         let mut quads = [[0.0; 4]; QUADS];
@@ -136,7 +136,7 @@ impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const QUADS: usize> Sh
     ///
     /// # Safety
     /// The slab is the block's and nobody reads it; `from` is a multiple of 4.
-    #[inline(always)]
+    #[device_inline]
     #[track_caller]
     unsafe fn put(&self, shared: Shared<f32>, from: u32, quads: [[f32; 4]; QUADS]) {
         unroll!(I in [0, 1] {
@@ -164,7 +164,7 @@ impl<const BY_DEPTH: bool, const G: u32, const SIZE: u32, const QUADS: usize> Sh
 ///
 /// # Safety
 /// The slabs are complete, and the lane's rows and columns in them; both are multiples of 4.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn multiply<const SIZE: u32>(shared: Shared<f32>, [at_a, at_b]: [u32; 2], d: &mut [[f32; 8]; 8]) {
     // Two depths at a time, so that the compiler does not load all of the slab at once, for which there are no registers.
@@ -194,7 +194,7 @@ unsafe fn multiply<const SIZE: u32>(shared: Shared<f32>, [at_a, at_b]: [u32; 2],
 ///
 /// # Safety
 /// The task's mask has the lengths it says, and begins at a multiple of 16 bytes; `column` is a multiple of 4.
-#[inline(always)]
+#[device_inline]
 #[track_caller]
 unsafe fn mask_of(task: &ProductTask, row: u32, column: u32) -> [f32; 4] {
     if task.mask.is_null() || row >= task.m || column >= task.n {
@@ -208,7 +208,7 @@ unsafe fn mask_of(task: &ProductTask, row: u32, column: u32) -> [f32; 4] {
 ///
 /// # Safety
 /// Launched with `shape`; the task's arrays have the lengths it says.
-#[inline(always)]
+#[device_inline]
 unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: bool, const G: u32>(task: &ProductTask) {
     const { assert!(QUADS as u32 * threads::<SIZE>() * 4 == SIZE * DEPTH) };
     let [row, column, division] = Work::of(task, SIZE, SIZE).tile_at(thread::block_idx_x());

@@ -13,7 +13,7 @@ use crate::cuda::{thread, warp};
 ///
 /// # Safety
 /// `task` is a launch's, `position` one of its `n`; X is complete, and all threads of the cluster come here.
-#[inline(always)]
+#[device_inline]
 pub(super) unsafe fn heads<F: Format>(
     task: SingleTask,
     shared: SharedLayout,
@@ -50,7 +50,7 @@ pub(super) unsafe fn heads<F: Format>(
 ///
 /// # Safety
 /// `task` is a launch's.
-#[inline(always)]
+#[device_inline]
 unsafe fn make_planes<F: Format>(task: SingleTask, shared: SharedLayout) {
     let me = thread::thread_idx_x();
     let (cell, share) = (me / 8, me % 8);
@@ -99,7 +99,7 @@ unsafe fn make_planes<F: Format>(task: SingleTask, shared: SharedLayout) {
 ///
 /// # Safety
 /// `task` is a launch's.
-#[inline(always)]
+#[device_inline]
 unsafe fn make_logits(task: SingleTask, shared: SharedLayout, rank: u32, warp_index: u32) {
     let lane = thread::lane();
     let value_inputs = task.value_filters * CELLS;
@@ -140,7 +140,7 @@ unsafe fn make_logits(task: SingleTask, shared: SharedLayout, rank: u32, warp_in
 ///
 /// # Safety
 /// `task` is a launch's, `base` that of one of its positions; every block has ended the round before.
-#[inline(always)]
+#[device_inline]
 unsafe fn send_message(task: SingleTask, shared: SharedLayout, rank: u32, base: usize) {
     let lane = thread::lane();
     let (actions, units) = (task.actions.div_ceil(BLOCKS), task.hidden.div_ceil(BLOCKS));
@@ -184,7 +184,7 @@ unsafe fn send_message(task: SingleTask, shared: SharedLayout, rank: u32, base: 
 ///
 /// # Safety
 /// As [`send_message`].
-#[inline(always)]
+#[device_inline]
 unsafe fn write_policy(task: SingleTask, shared: SharedLayout, rank: u32, base: usize) {
     let me = thread::thread_idx_x();
     let actions = task.actions.div_ceil(BLOCKS);
@@ -223,7 +223,7 @@ unsafe fn write_policy(task: SingleTask, shared: SharedLayout, rank: u32, base: 
 ///
 /// # Safety
 /// `task` is a launch's, `position` one of its `n`, which no other thread writes.
-#[inline(always)]
+#[device_inline]
 unsafe fn write_value(task: SingleTask, messages: Shared<Vec4>, position: u32) {
     // SAFETY: a launch's task has one bias, and a value for each of `n` positions.
     unsafe {
@@ -238,7 +238,7 @@ unsafe fn write_value(task: SingleTask, messages: Shared<Vec4>, position: u32) {
 }
 
 /// A row of a matrix times planes, by a warp.
-#[inline(always)]
+#[device_inline]
 unsafe fn row_product(weights: *const f32, row: u32, inputs: u32, planes: Shared<f32>, from: u32) -> f32 {
     let mut sum = 0.0;
     let mut input = thread::lane();
