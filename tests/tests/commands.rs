@@ -136,6 +136,7 @@ const NOT_RUN: [(&str, &str); 28] = [
     ("cargo xtask run mcts", "its arguments are xtask's"),
     (" DIR", "data of the reader's"),
     ("--test-set ", "data of the reader's"),
+    ("--samples ", "data of the reader's"),
     ("--image digit.png", "an image of the reader's"),
     ("--plots FOLDER", "the published kernels under simt: minutes"),
     (" games.usi.txt.gz", "data that a clone lacks"),

@@ -147,11 +147,11 @@ pub struct PredictArgs {
     pub samples: Option<PathBuf>,
 
     /// Column of the CSV file of --samples that has labels or targets, by its name in the header, and is passed over
-    #[arg(long, value_name = "NAME", requires = "samples")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["image", "images"])]
     pub label_column: Option<String>,
 
     /// Whether the first line of the CSV file of --samples is a header
-    #[arg(long, value_name = "WHETHER", value_enum, default_value_t, requires = "samples")]
+    #[arg(long, value_name = "WHETHER", value_enum, default_value_t, conflicts_with_all = ["image", "images"])]
     pub header: Header,
 
     #[command(flatten)]

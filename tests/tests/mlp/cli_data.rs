@@ -154,7 +154,7 @@ fn regressions_on_features_are_trained_and_evaluated() {
     }
     for samples in ["set.csv --label-column y", "x.npy"] {
         let shown = scratch.ok(&format!("predict --device cpu --weights net --json said.json --samples {samples}"));
-        assert!(shown.starts_with("sample  target 0"), "{shown}");
+        assert!(shown.trim_start().starts_with("sample  target 0"), "{shown}");
         let said = scratch.json("said.json");
         let outputs = said["outputs"].as_array().expect("outputs");
         assert_eq!(outputs.len(), 4);
@@ -189,9 +189,13 @@ fn regressions_on_features_are_trained_and_evaluated() {
     }
     let error = scratch.fails(1, "predict --device cpu --weights net --samples set.csv");
     assert!(error.contains("set.csv: holds samples of 3 features, 2 are expected"), "{error}");
-    for line in
-        ["--samples x.npy --image digit.png", "--samples x.npy --images x.npy", "--image digit.png --header yes", ""]
-    {
+    for line in [
+        "--samples x.npy --image digit.png",
+        "--samples x.npy --images x.npy",
+        "--image digit.png --header yes",
+        "--image digit.png --label-column y",
+        "",
+    ] {
         scratch.misused(&format!("predict --weights net {line}"));
     }
 }
