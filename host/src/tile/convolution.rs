@@ -111,6 +111,11 @@ impl<T: Operand> Convolution<T> {
         self.product.run(stream, operands, epilogue, c)
     }
 
+    /// Values of the [moments of its outputs](super#moments-of-columns), `2 · ⌈pixels / 64⌉ · outputs`; 0 for a convolution that makes none.
+    pub fn n_moments(&self) -> usize {
+        self.product.n_moments()
+    }
+
     /// Queues the convolution, and the [moments of its outputs](super#moments-of-columns), of each 64 pixels that follow each other, for which it was [built](ConvolutionBuilder::moments).
     ///
     /// * `moments` `[2][⌈pixels / 64⌉][outputs]`, of the pixels of all images; it may be longer.

@@ -233,6 +233,11 @@ impl Shape {
             let allowed = format!("false for {} by engine {engine}: bf16 and f16 by wgmma", self.precision(engine));
             return Err(Error::option("moments", true, allowed));
         }
+        for (name, size) in [("n", n), ("c_stride", c_stride)] {
+            if self.moments && !size.is_multiple_of(4) {
+                return Err(Error::option(name, size, "a multiple of 4 with moments, of 8 for C in 16 bits"));
+            }
+        }
         Ok(())
     }
 
@@ -294,9 +299,9 @@ impl Shape {
         self.m.div_ceil(rows) as u64 * self.n.div_ceil(columns) as u64 * self.divisions() as u64
     }
 
-    /// Values of the moments of the columns of C.
+    /// Values of the moments of the columns of C, if they are made.
     pub const fn n_moments(&self) -> usize {
-        2 * self.m.div_ceil(MOMENT_ROWS) as usize * self.n as usize
+        if self.moments { 2 * self.m.div_ceil(MOMENT_ROWS) as usize * self.n as usize } else { 0 }
     }
 
     /// Whether an engine has a kernel with a tile.

@@ -94,7 +94,7 @@
 //! A product or convolution may make, beside C, what a norm of its columns needs, or their sums ([`ProductBuilder::moments`], [`Product::run_with_moments`]), so that C is not read once more for them:
 //!
 //! ```text
-//! moments    [2][⌈m / 64⌉][n]      of each 64 rows of C, as they are written: the mean of each column, and the sum of squared distances from it
+//! moments    [2][⌈m / 64⌉][n]      of each 64 rows of C (MOMENT_ROWS), as they are written: the mean of each column, and the sum of squared distances from it
 //! ```
 //!
 //! The sum of a column is that of its means times the rows of each (64, or those that the last has). Means come before squares, so nothing cancels.
@@ -146,3 +146,4 @@ pub use half::{bf16, f16};
 pub use operand::{Operand, Output};
 pub use product::{Epilogue, Operands, Product, ProductBuilder};
 pub use size::Tile;
+pub use warpplay_gpu::tile::task::MOMENT_ROWS;

@@ -510,9 +510,14 @@ impl<T: Operand> Product<T> {
         self.queue(stream, operands, epilogue, c, InOut::none())
     }
 
+    /// Values of the [moments of its columns](super#moments-of-columns), `2 · ⌈m / 64⌉ · n`; 0 for a product that makes none.
+    pub fn n_moments(&self) -> usize {
+        self.core.shape.n_moments()
+    }
+
     /// Queues the product, and the [moments of its columns](super#moments-of-columns), for which it was [built](ProductBuilder::moments).
     ///
-    /// * `moments` `[2][⌈m / 64⌉][n]`; it may be longer.
+    /// * `moments` `[2][⌈m / 64⌉][n]`, [`n_moments`](Self::n_moments) values; it may be longer.
     ///
     /// # Errors
     /// As [`run`](Self::run); [`Error::Option`] for a residual or a mask, and for sizes that do not go with this format of C.

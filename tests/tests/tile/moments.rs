@@ -73,7 +73,8 @@ fn check<T: Number, C: Output<T> + Number>(
     let plain = builder.build(device)?;
     plain.run(&stream, &plain.operands(&stream, &a, &b)?, epilogue, &mut c[0])?;
     let with = builder.moments(true).build(device)?;
-    let mut of_columns = stream.upload(&vec![f32::NAN; 2 * (m as usize).div_ceil(ROWS) * n as usize])?;
+    assert_eq!((plain.n_moments(), with.n_moments()), (0, 2 * (m as usize).div_ceil(ROWS) * n as usize));
+    let mut of_columns = stream.upload(&vec![f32::NAN; with.n_moments()])?;
     with.run_with_moments(&stream, &with.operands(&stream, &a, &b)?, epilogue, &mut c[1], &mut of_columns)?;
     let what = format!("{size:?} {tile}");
     let line = [n as usize, stride as usize];
@@ -148,6 +149,11 @@ fn what_moments_do_not_go_with_is_refused() -> Checked {
     );
     refused(Product::builder(64, 16, 128).moments(true).division(64).build(&device), "option moments: true");
     refused(builder.c_parts(2).build(&device), "option moments: true");
+    refused(
+        Product::builder(64, 18, 64).b_stride(64).moments(true).build(&device),
+        "option n: 18 is not allowed (a multiple of 4 with moments, of 8 for C in 16 bits)",
+    );
+    refused(builder.c_stride(17).build(&device), "option c_stride: 17 is not allowed (a multiple of 4 with moments");
     refused(
         builder.cluster(2).tile(Tile::Rows64Columns64).build(&device),
         "option cluster: 2 is not allowed (1 for tile 64x64 with moments in bf16 by engine wgmma)",
