@@ -137,8 +137,12 @@ def test_a_network_keeps_its_loss_and_scaling(tmp_path):
     for kept in (network, pickle.loads(pickle.dumps(network)), copy.deepcopy(network), Network.load(tmp_path / "net.safetensors")):
         assert kept.loss == "mse"
         assert kept.scaling[0].tolist() == mean.tolist() and kept.scaling[1].tolist() == deviation
-    assert Network(layers).loss == "cross_entropy" and Network(layers).scaling is None
-    assert Trainer(np.zeros((4, 2), np.float32), np.zeros((4, 1), np.float32), device="cpu", loss="huber", hidden=[], batch=2).network().loss == "huber"
+    plain = Network(layers)
+    assert (plain.loss, plain.features, plain.scaling) == ("cross_entropy", False, None)
+    assert Classifier(network, device="cpu").logits(np.array([[1, 2]], np.float32)).tolist() == [[3.0]]
+    trained = Trainer(np.zeros((4, 2), np.float32), np.zeros((4, 1), np.float32), device="cpu", loss="huber", hidden=[], batch=2).network()
+    assert (trained.loss, trained.features, trained.scaling) == ("huber", True, None)
+    assert trained.with_scaling(mean, deviation).scaling[1].tolist() == deviation
     for wrong in ((mean, [1.0]), (mean, [1.0, 0.0]), ([np.inf, 0.0], deviation)):
         with pytest.raises(ValueError, match="of the scaling"):
             Network(layers, scaling=wrong)

@@ -81,9 +81,10 @@ def test_numbers_are_brought_to_bytes_by_what_fit_has_seen():
 
 def test_it_is_kept_by_pickle():
     samples, names = bright(100, 1)
-    model = PerceptronClassifier(**OPTIONS).fit(samples, names)
-    kept = pickle.loads(pickle.dumps(model))
-    assert (kept.predict_proba(samples) == model.predict_proba(samples)).all() and repr(kept) == repr(model)
+    for more in ({}, {"activation": "tanh", "batch_norm": True}):
+        model = PerceptronClassifier(**{**OPTIONS, **more}).fit(samples, names)
+        kept = pickle.loads(pickle.dumps(model))
+        assert (kept.predict_proba(samples) == model.predict_proba(samples)).all() and repr(kept) == repr(model)
     assert not hasattr(pickle.loads(pickle.dumps(PerceptronClassifier(**OPTIONS))), "network_")
 
 

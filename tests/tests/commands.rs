@@ -128,7 +128,7 @@ fn lines_of_regret_minimisation() {
 }
 
 /// Lines of the pages that are not run, by a part of them, and why. Their command and flags are held to its `--help`.
-const NOT_RUN: [(&str, &str); 28] = [
+const NOT_RUN: [(&str, &str); 29] = [
     ("--device cuda", "needs a GPU"),
     ("--ranks ", "needs MPI"),
     ("mpirun ", "needs MPI"),

@@ -10,7 +10,7 @@ use crate::common::flags::{
 };
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::mlp::conv::{EvaluateConvArgs, PredictConvArgs, TrainConvArgs};
-use crate::mlp::data::{Header, SampleFlags};
+use crate::mlp::data::{Features, Header, SampleFlags};
 use crate::mlp::image_flags::{ImageFlags, image_size};
 use crate::mlp::train_flags::{EvaluateFlag, TrainFlags};
 
@@ -41,7 +41,7 @@ pub enum Command {
     /// Measure the accuracy of a network on a data set
     #[command(after_help = examples!["mlp evaluate --data DIR --weights net.safetensors"])]
     Evaluate(EvaluateArgs),
-    /// Classify one image, or what the network says of samples of features
+    /// Classify one image, or say what the network makes of samples
     #[command(after_help = examples!["mlp predict --weights net.safetensors --image digit.png --invert", "mlp predict --weights net.safetensors --samples new.csv"])]
     Predict(PredictArgs),
     /// Write a network in another form: ONNX, or safetensors with other names
@@ -142,9 +142,17 @@ pub struct PredictArgs {
     #[command(flatten)]
     pub image: ImageFlags,
 
-    /// Samples of features in place of an image: a CSV file, or an .npy file of floating-point numbers [n, features]; standardised as the training set was, if the weight file says so
-    #[arg(long, value_name = "FILE")]
+    /// Samples in place of an image: a CSV file, an .npy file [n, inputs], or images (IDX); of pixels, or of features as in the training, standardised if they were there
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["index", "invert"])]
     pub samples: Option<PathBuf>,
+
+    /// What the numbers of --samples are, for a weight file that does not say it [default: the weight file's, else pixels]
+    #[arg(long, value_name = "HOW", value_enum, conflicts_with_all = ["image", "images"])]
+    pub features: Option<Features>,
+
+    /// Loss of the training, for a weight file that does not say it: cross_entropy gives classes; mse, huber outputs [default: the weight file's, else cross_entropy]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["image", "images"])]
+    pub loss: Option<Loss>,
 
     /// Column of the CSV file of --samples that has labels or targets, by its name in the header, and is passed over
     #[arg(long, value_name = "NAME", conflicts_with_all = ["image", "images"])]
@@ -170,7 +178,7 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "NAME")]
     pub activation: Option<Activation>,
 
-    /// Write an ONNX file, which takes images of bytes and gives logits
+    /// Write an ONNX file, which takes images of bytes, or features, and gives logits
     #[arg(long, value_name = "FILE.onnx", required_unless_present = "save_weights")]
     pub save_onnx: Option<PathBuf>,
 
@@ -178,7 +186,7 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "ROWSxCOLS", requires = "save_onnx", value_parser = image_size)]
     pub image_size: Option<(u32, u32)>,
 
-    /// The network takes features in f32 [n, features], not images of bytes, in --save-onnx
+    /// The network takes features in f32 [n, features], not images of bytes, in --save-onnx, which a weight file of ours says itself
     #[arg(long, requires = "save_onnx", conflicts_with = "image_size")]
     pub features: bool,
 
@@ -272,6 +280,8 @@ mod tests {
             ("--learning-rates", "that of --learning-rate"),
             ("evaluate --activation", "the file's, else relu"),
             ("evaluate --loss", "the weight file's, else cross_entropy"),
+            ("predict --loss", "the same"),
+            ("predict --features", "the weight file's, else pixels"),
             ("predict --activation", "the same"),
             ("convert --activation", "the same"),
             ("--label-column", "the first"),

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde::Serialize;
-use warpplay::mlp::{OnnxFormat, WeightLayout};
+use warpplay::mlp::{Inputs, OnnxFormat, WeightLayout};
 
 use crate::common::{self, OutputFile};
 use crate::mlp::args::ConvertArgs;
@@ -31,7 +31,11 @@ pub fn run(args: &ConvertArgs) -> Result<()> {
     if let Some(path) = &args.save_onnx {
         network.save_onnx(
             path,
-            &OnnxFormat { image_size: args.image_size, softmax: args.softmax, features: args.features },
+            &OnnxFormat {
+                image_size: args.image_size,
+                softmax: args.softmax,
+                features: args.features || *network.inputs() != Inputs::Pixels,
+            },
         )?;
     }
     if let Some(path) = &args.save_weights {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use warpplay::Error;
-use warpplay::mlp::{CsvFormat, Dataset, Loss, Scaling, Split};
+use warpplay::mlp::{CsvFormat, Dataset, Inputs, Loss, Network, Scaling, Split};
 
 use crate::common::{self, Usage};
 
@@ -112,9 +112,19 @@ impl SampleFlags {
 }
 
 impl DataFlags {
-    /// Training set and test set, with the labels or targets that a loss needs.
-    pub fn load(&self, loss: Loss) -> Result<(Arc<Dataset>, Arc<Dataset>)> {
-        self.expect_files(loss, None)?;
+    /// With what a network takes, where no flag says what the numbers are.
+    pub fn of_network(self, network: &Network) -> Self {
+        let features = self.features.or(match network.inputs() {
+            Inputs::Pixels => None,
+            Inputs::Features(None) => Some(Features::Raw),
+            Inputs::Features(Some(_)) => Some(Features::Standardised),
+        });
+        Self { features, ..self }
+    }
+
+    /// Training set and test set, with the labels or targets that a loss needs, standardised with `scaling` if there is one, else with the training set's.
+    pub fn load(&self, loss: Loss, scaling: Option<&Scaling>) -> Result<(Arc<Dataset>, Arc<Dataset>)> {
+        self.expect_files(loss, scaling)?;
         if self.train_set.is_some() != self.test_set.is_some() {
             return Err(Usage("--train-set and --test-set are given together".into()).into());
         }
@@ -127,7 +137,7 @@ impl DataFlags {
                 if self.features != Some(Features::Standardised) {
                     return Ok((train, test));
                 }
-                let scaling = train.scaling()?;
+                let scaling = scaling.map_or_else(|| train.scaling(), |scaling| Ok(scaling.clone()))?;
                 Ok((train.scaled(&scaling)?, test.scaled(&scaling)?))
             }
             (None, None) => Ok((self.digits(Split::Train)?, self.digits(Split::Test)?)),
@@ -159,14 +169,20 @@ impl DataFlags {
             Some(folder) => Dataset::load_split(folder, split, Some(n_classes)),
             None if wanted.is_some() => {
                 let set = self.file(split, Some(n_classes), loss)?;
-                match (self.features, scaling) {
-                    (Some(Features::Standardised), Some(scaling)) => set.scaled(scaling),
-                    (Some(Features::Standardised), None) => {
-                        let train = self.file(Split::Train, Some(n_classes), loss)?;
-                        set.expect_columns_of(&train)?;
-                        set.scaled(&train.scaling()?)
-                    }
-                    _ => Ok(set),
+                if self.features != Some(Features::Standardised) {
+                    return Ok(set);
+                }
+                let train = match self.train_set {
+                    Some(_) => Some(self.file(Split::Train, Some(n_classes), loss)?),
+                    None => None,
+                };
+                if let Some(train) = &train {
+                    set.expect_columns_of(train)?;
+                }
+                match (scaling, train) {
+                    (Some(scaling), _) => set.scaled(scaling),
+                    (None, Some(train)) => set.scaled(&train.scaling()?),
+                    (None, None) => Ok(set),
                 }
             }
             None => self.digits(split),
@@ -188,11 +204,11 @@ impl DataFlags {
     /// Labels need images, targets need files, features a scaling if they are to be standardised, and the flags of CSV files need a CSV file.
     fn expect_files(&self, loss: Loss, scaling: Option<&Scaling>) -> Result<()> {
         if loss.is_regression() && self.train_set.is_none() && self.test_set.is_none() {
-            let text = format!("--loss {loss} needs samples with targets, named by --train-set and --test-set");
+            let text = format!("loss {loss} needs samples with targets, named by --train-set and --test-set");
             return Err(Usage(text).into());
         }
         if self.features.is_some() && self.train_set.is_none() && self.test_set.is_none() {
-            return Err(Usage("--features is only for files, named by --train-set or --test-set".into()).into());
+            return Err(Usage("features come from files alone, named by --train-set or --test-set".into()).into());
         }
         if self.features == Some(Features::Standardised) && self.train_set.is_none() && scaling.is_none() {
             return Err(

@@ -9,7 +9,6 @@ use warpplay::mlp::{Activation, Classifier, Evaluation, Network, Options, Split}
 
 use crate::common;
 use crate::mlp::args::{ClassifyFlags, EvaluateArgs};
-use crate::mlp::data::{DataFlags, Features};
 use crate::mlp::{check, table};
 
 /// What is written: the library's report, and of what.
@@ -81,11 +80,9 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     let options = args.classify.options()?;
     let network = args.classify.load()?;
     let loss = args.loss.unwrap_or(network.loss());
-    // A network of standardised features takes nothing else, unless its user says so.
-    let features = data.features.or(network.scaling().map(|_| Features::Standardised));
-    let data = DataFlags { features, ..data };
+    let data = data.of_network(&network);
     let options = Options { loss, ..options };
-    let (_, mut classifier) = args.classify.open(&network, &args.device.device, options, features.is_some())?;
+    let (_, mut classifier) = args.classify.open(&network, &args.device.device, options, data.features.is_some())?;
     let sizes = network.sizes();
     let split = if args.on_training_set { Split::Train } else { Split::Test };
     let n_classes = sizes[sizes.len() - 1];

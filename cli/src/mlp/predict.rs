@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 use warpplay::Device;
 use warpplay::mlp::conv::{ConvClassifier, ConvNetwork};
-use warpplay::mlp::{Prediction, read_image, read_image_sized};
+use warpplay::mlp::{Inputs, Prediction, read_image, read_image_sized};
 
 use crate::common::{self, OutputFile, OutputFlags, Usage};
 use crate::mlp::args::PredictArgs;
@@ -38,6 +38,14 @@ pub fn run(args: &PredictArgs) -> Result<()> {
     let (weights, output) = (args.classify.weights.as_path(), &args.output);
     let (path, json) = args.image.prepare(weights, output)?;
     let (options, network) = (args.classify.options()?, args.classify.load()?);
+    let said = match (network.inputs(), network.loss()) {
+        (Inputs::Features(_), _) => Some("takes features".to_string()),
+        (_, loss) if loss.is_regression() => Some(format!("was trained with loss {loss}")),
+        _ => None,
+    };
+    if let Some(said) = said {
+        return Err(Usage(format!("{}: the network {said}, which --samples is for", weights.display())).into());
+    }
     let (device, mut classifier) = args.classify.open(&network, &args.device.device, options, false)?;
     let image = read_image(path, args.image.index, classifier.n_inputs(), args.image.invert)?;
     let prediction = classifier.predict(&image)?.swap_remove(0);

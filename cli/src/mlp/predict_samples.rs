@@ -1,13 +1,14 @@
-//! `predict --samples`: what a network says of samples of features.
+//! `predict --samples`: what a network makes of samples.
 
 use std::path::Path;
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
-use warpplay::mlp::{CsvFormat, Prediction, read_features};
+use warpplay::mlp::{CsvFormat, Inputs, Prediction, read_features, read_pixels};
 
-use crate::common::{self, table};
+use crate::common::{self, Usage, table};
 use crate::mlp::args::PredictArgs;
+use crate::mlp::data::Features;
 
 /// What is written.
 #[derive(Serialize)]
@@ -33,16 +34,26 @@ pub fn run(args: &PredictArgs, samples: &Path) -> Result<()> {
     common::expect_apart(&read, &[("--json", args.output.json.as_deref())], &[])?;
     let json = args.output.json_file()?;
     let (options, network) = (args.classify.options()?, args.classify.load()?);
-    let (device, mut classifier) = args.classify.open(&network, &args.device.device, options, true)?;
-    let format = CsvFormat { label: args.label_column.clone(), header: args.header.given(), image_size: None };
-    let features = common::without_results(|| {
-        let features = read_features(samples, &format, classifier.n_inputs())?;
-        match network.scaling() {
-            Some(scaling) => scaling.scaled(&features),
-            None => Ok(features),
+    let loss = args.loss.unwrap_or(network.loss());
+    let inputs = match (args.features, network.inputs()) {
+        (None, said) | (Some(Features::Standardised), said @ Inputs::Features(Some(_))) => said.clone(),
+        (Some(Features::Raw), _) => Inputs::Features(None),
+        (Some(Features::Standardised), _) => {
+            let text = "--features standardised needs a weight file that has the means and deviations";
+            return Err(Usage(text.into()).into());
         }
+    };
+    let is_features = inputs != Inputs::Pixels;
+    let (device, mut classifier) = args.classify.open(&network, &args.device.device, options, is_features)?;
+    let (format, n) = (
+        CsvFormat { label: args.label_column.clone(), header: args.header.given(), image_size: None },
+        classifier.n_inputs(),
+    );
+    let outputs = common::without_results(|| match &inputs {
+        Inputs::Pixels => classifier.logits(&read_pixels(samples, &format, n)?),
+        Inputs::Features(None) => classifier.outputs(&read_features(samples, &format, n)?),
+        Inputs::Features(Some(scaling)) => classifier.outputs(&scaling.scaled(&read_features(samples, &format, n)?)?),
     })?;
-    let outputs = classifier.outputs(&features)?;
     let outputs: Vec<&[f32]> = outputs.chunks_exact(classifier.n_classes() as usize).collect();
     // Weights may be finite and yet too large for single precision.
     for (number, outputs) in outputs.iter().enumerate() {
@@ -57,7 +68,7 @@ pub fn run(args: &PredictArgs, samples: &Path) -> Result<()> {
         probabilities: None,
         outputs: None,
     };
-    let shown = if network.loss().is_regression() {
+    let shown = if loss.is_regression() {
         let shown = of_targets(&outputs);
         facts.outputs = Some(outputs.iter().map(|outputs| outputs.to_vec()).collect());
         shown

@@ -34,7 +34,7 @@ pub fn run(args: &SweepArgs) -> Result<()> {
     read.push(resume);
     common::expect_apart(&read, &[("--json", args.output.json.as_deref()), checkpoint], &[])?;
     let json = args.output.json_file()?;
-    let (train, test) = data.load(options.loss)?;
+    let (train, test) = data.load(options.loss, None)?;
     data.say_if_drawn(args.output.quiet)?;
     let device = args.device.open()?;
     if args.training.held_out.is_some() {

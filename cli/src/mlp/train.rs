@@ -13,6 +13,7 @@ use warpplay::{Error, Progress};
 
 use crate::common::{self, OutputFile, plot};
 use crate::mlp::args::TrainArgs;
+use crate::mlp::data::DataFlags;
 use crate::mlp::{chart, check, table};
 
 /// Where the state goes that nobody named a file for.
@@ -47,7 +48,10 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     // The folder of the plot is made last: until then no other file can be in one that was missing, where it was not compared with the plot.
     let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let data = args.data.data();
-    let (train, test) = data.load(options.loss)?;
+    let data = network.iter().fold(data, DataFlags::of_network);
+    // What goes on from a network takes what it took.
+    let scaling = network.as_ref().and_then(Network::scaling);
+    let (train, test) = data.load(options.loss, scaling)?;
     data.say_if_drawn(args.output.quiet)?;
     let device = args.device.open()?;
     let validation = args.training.hold_out(&mut options, &train)?;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use warpplay::mlp::{
-    Activation, Dataset, EarlyStopping, Engine, Init, Loss, Optimizer, Options, Reduction, Residence, Schedule, Split,
+    Activation, Dataset, EarlyStopping, Engine, Init, Loss, MAX_WIDTH, Optimizer, Options, Reduction, Residence,
+    Schedule, Split,
 };
 
 use crate::common::flags::{EngineFlag, HeldOut, PrecisionFlag, SeedFlag};
@@ -157,7 +158,10 @@ fn hidden(text: &str) -> Result<Hidden, String> {
         return Ok(Hidden(Vec::new()));
     }
     let units = text.split(',').map(|part| part.trim().parse());
-    units.collect::<Result<_, _>>().map(Hidden).map_err(|_| "allowed are numbers separated by commas, or none".into())
+    units
+        .collect::<Result<_, _>>()
+        .map(Hidden)
+        .map_err(|_| format!("allowed are numbers of 1 to {MAX_WIDTH} separated by commas, or none"))
 }
 
 /// Sets what was given.

@@ -173,7 +173,7 @@ fn items(mut args: ItemsArgs) -> Result<()> {
         (Arc::clone(&one), one)
     } else {
         args.data.say_if_drawn(items.output.quiet)?;
-        args.data.load(Loss::default())?
+        args.data.load(Loss::default(), None)?
     };
     let paper = MnistMlp { train, test, epochs: args.epochs, repeats: args.repeats };
     items.run("papers mnist_mlp", &inputs, &paper)
@@ -224,7 +224,7 @@ fn train(args: &TrainArgs) -> Result<()> {
     common::expect_apart(&args.data.paths(), &[("--json", args.output.json.as_deref())], &[])?;
     let json = args.output.json_file()?;
     let device = args.device.open()?;
-    let (train, test) = args.data.load(Loss::default())?;
+    let (train, test) = args.data.load(Loss::default(), None)?;
     args.data.say_if_drawn(args.output.quiet)?;
     let mut program = Program::new(&device, &train, &options)?;
     let bar = args.output.bar(u64::from(program.steps_per_epoch()) * u64::from(options.epochs));

@@ -18,7 +18,7 @@ const FOLDER: &str = "ptx";
 /// Name of the file that lists its content.
 const MANIFEST: &str = "manifest.json";
 /// Version of that file.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Suffix of the name of a build's note for [`pack`].
 const NOTE: &str = ".note.json";
 

@@ -7,6 +7,7 @@
 use proc_macro::TokenStream;
 
 mod args;
+mod inline;
 mod kernel;
 mod len;
 mod registers;
@@ -68,15 +69,7 @@ pub fn kernel(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 #[proc_macro_attribute]
 pub fn device_inline(options: TokenStream, item: TokenStream) -> TokenStream {
-    if let Some(option) = proc_macro2::TokenStream::from(options).into_iter().next() {
-        return syn::Error::new(option.span(), "`device_inline` has no options").into_compile_error().into();
-    }
-    let item = proc_macro2::TokenStream::from(item);
-    let attributes = quote::quote! {
-        #[cfg_attr(target_arch = "nvptx64", inline(always))]
-        #[cfg_attr(not(target_arch = "nvptx64"), inline)]
-    };
-    quote::quote!(#attributes #item).into()
+    inline::expand(options.into(), item.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 /// `kernel_type!([options] unsafe fn name(parameters) {})` is the kernel's type in the trait of a family.

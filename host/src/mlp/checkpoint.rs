@@ -16,9 +16,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::inputs::{Description, Inputs};
 use super::options::{MAX_CLASSES, MAX_WIDTH, Precision};
 use super::state::{LayerValues, TrainState};
-use super::weight_file::activation_entry;
 use super::{Dataset, EpochReport, Network, Options};
 use crate::runtime::checkpoint::{Bits, State, expect_same};
 use crate::runtime::sealed::Kind;
@@ -60,6 +60,8 @@ pub struct TrainerState {
     /// Number of training samples of an epoch, and a checksum of the training set.
     pub(super) n_train: u64,
     pub(super) data_checksum: u64,
+    /// What the network takes.
+    pub(super) inputs: Inputs,
     /// Epochs done.
     pub(super) epochs: Vec<EpochReport>,
     /// Steps done in the next epoch, the sum of their losses, and their seconds.
@@ -156,7 +158,12 @@ impl TrainerState {
     /// # Errors
     /// [`Error::Shape`] if its tensors do not fit each other; never for a checkpoint that was loaded.
     pub fn network(&self) -> Result<Network> {
-        Network::from_state(&self.sizes, self.options.activation, &self.state)
+        Network::from_state(&self.sizes, self.description(), &self.state)
+    }
+
+    fn description(&self) -> Description {
+        let Options { activation, loss, .. } = self.options;
+        Description { activation, loss, inputs: self.inputs.clone() }
     }
 
     /// The options of the training.
@@ -378,13 +385,16 @@ impl State for TrainerState {
         };
         // What could not be read back must not be written.
         check_meta(&meta).map_err(wrong)?;
-        Self::KIND.to_bytes(path, &meta, &tensors, activation_entry(self.options.activation).into_iter().collect())
+        Self::KIND.to_bytes(path, &meta, &tensors, self.description().entries().collect())
     }
 
     fn from_bytes(path: &Path, bytes: &mut [u8]) -> Result<Self> {
         let wrong = |reason: String| Error::file(path, None, reason);
+        let described = Description::of_file(bytes);
         let (meta, file) = Self::KIND.parse::<Meta<'static>>(path, bytes)?;
         check_meta(&meta).map_err(wrong)?;
+        let described = described.and_then(|said| said.checked(meta.sizes[0]));
+        let Description { inputs, .. } = described.map_err(wrong)?;
         let single = meta.options.precision != Precision::F64;
         let tensor = |name: String, shape: &[usize], finite: bool| -> Result<Vec<f64>> {
             let expected = if single { safetensors::Dtype::F32 } else { safetensors::Dtype::F64 };
@@ -428,6 +438,7 @@ impl State for TrainerState {
             sizes: meta.sizes,
             n_train: meta.n_train,
             data_checksum: meta.data_checksum,
+            inputs,
             epochs: meta.epochs.into_iter().map(EpochReport::from).collect(),
             step: meta.step,
             loss_sum: meta.loss_sum.into(),

@@ -8,7 +8,7 @@ use super::dispatch;
 use super::engines::{Setup, Train};
 use super::options::{Engine, Loss, Precision, Residence};
 use super::report::Evaluation;
-use super::{Dataset, Network, Options};
+use super::{Dataset, Inputs, Network, Options};
 use crate::runtime::setters::setters;
 use crate::{Buffer, Device, Error, Memory, Result};
 
@@ -70,7 +70,7 @@ pub struct ClassifierBuilder {
 
 impl ClassifierBuilder {
     /// All options at once. Only `loss` (of evaluations), `precision`, `engine`, `stream`, `evaluate_batch` and `threads` are used; `hidden`, `activation`, `layer_norm` and `batch_norm` are taken from the network; options of training have no
-    /// effect but must be valid.
+    /// effect but must be valid. Without this call they are the default ones with the network's [`loss`](Network::loss).
     pub fn options(mut self, options: Options) -> Self {
         self.options = options;
         self
@@ -80,7 +80,7 @@ impl ClassifierBuilder {
         loss: Loss, precision: Precision, engine: Engine, stream: Residence, evaluate_batch: u32, threads: impl Into<Option<usize>> = threads.into(),
     }
 
-    /// Whether inputs are features in f32 ([`Dataset::of_features`]), for [`Classifier::outputs`] and sets of these, not images of bytes. Default `false`.
+    /// Whether inputs are features in f32 ([`Dataset::of_features`]), for [`Classifier::outputs`] and sets of these, not images of bytes. Default: as the network's [`inputs`](Network::inputs) say.
     pub fn features(mut self, features: bool) -> Self {
         self.features = features;
         self
@@ -120,9 +120,11 @@ impl ClassifierBuilder {
 }
 
 impl Classifier {
-    /// A builder with the default options.
+    /// A builder with the default options, the network's loss and its kind of inputs.
     pub fn builder(network: &Network) -> ClassifierBuilder {
-        ClassifierBuilder { network: network.clone(), options: Options::default(), features: false }
+        let options = Options { loss: network.loss(), ..Options::default() };
+        let features = *network.inputs() != Inputs::Pixels;
+        ClassifierBuilder { network: network.clone(), options, features }
     }
 
     /// The engine that classifies; never [`Engine::Auto`].

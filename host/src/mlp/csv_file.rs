@@ -116,14 +116,33 @@ pub(super) fn read_features_and_targets(path: &Path, format: &CsvFormat) -> Resu
 /// # Errors
 /// As [`read`].
 pub(super) fn read_features_alone(path: &Path, format: &CsvFormat) -> Result<(u32, Vec<f32>)> {
+    read_alone(path, format, |field, features| take_number("the feature", field, features))
+}
+
+/// Reads a file whose columns are all pixels, as [`read_features_alone`].
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_pixels_alone(path: &Path, format: &CsvFormat) -> Result<(u32, Vec<u8>)> {
+    read_alone(path, format, take_pixel)
+}
+
+fn read_alone<T>(
+    path: &Path,
+    format: &CsvFormat,
+    take: impl Fn(&[u8], &mut Vec<T>) -> Result<(), Wrong>,
+) -> Result<(u32, Vec<T>)> {
+    if let (Some(label), Some(false)) = (&format.label, format.header) {
+        return Err(Error::option("label", label, "none without a header, which names the columns"));
+    }
     open(path, format, |input| {
-        let mut features = Vec::new();
+        let mut values = Vec::new();
         let (_, rows, cols) =
             parse_columns(input, format, format.label.is_some(), |is_answer, field| match is_answer {
                 true => Ok(()),
-                false => take_number("the feature", field, &mut features),
+                false => take(field, &mut values),
             })?;
-        Ok((rows * cols, features))
+        Ok((rows * cols, values))
     })
 }
 

@@ -3,12 +3,12 @@
 mod features;
 mod targets;
 
-pub use features::Scaling;
 pub(in crate::mlp) use features::{WITHIN_HALF, beyond};
 
 use std::path::{Path, PathBuf};
 
 use super::csv_file::{self, CsvFormat};
+use super::scaling::Scaling;
 use super::source::Images;
 use super::{digits, idx, sample_files};
 use crate::runtime::atomic_file;

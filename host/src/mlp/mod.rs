@@ -111,12 +111,14 @@ mod engines;
 mod evaluation;
 mod idx;
 mod image;
+mod inputs;
 mod network;
 mod npy;
 mod onnx;
 mod options;
 mod report;
 mod sample_files;
+mod scaling;
 mod source;
 mod state;
 mod sweep;
@@ -127,9 +129,10 @@ pub use crate::Precision;
 pub use checkpoint::{Checkpoint, TrainerState};
 pub use classifier::{Classifier, ClassifierBuilder, Prediction};
 pub use csv_file::CsvFormat;
-pub use dataset::{Dataset, Scaling, Split};
+pub use dataset::{Dataset, Split};
 pub use evaluation::Classified;
 pub use image::{read_image, read_image_sized};
+pub use inputs::Inputs;
 pub use network::{BatchNorm, Layer, LayerNorm, Network, WeightLayout};
 pub use onnx::OnnxFormat;
 pub use options::{
@@ -137,6 +140,7 @@ pub use options::{
     Reduction, Residence, Schedule,
 };
 pub use report::{EpochReport, Evaluation, Report, SCHEMA, StoppedBy, SweepEpoch, SweepModel, SweepReport};
-pub use sample_files::read_features;
+pub use sample_files::{read_features, read_pixels};
+pub use scaling::Scaling;
 pub use sweep::{MAX_MODELS, Sweep, SweepBuilder};
 pub use trainer::{Trainer, TrainerBuilder};

@@ -2,8 +2,9 @@
 
 use warpplay_gpu::mlp::random;
 
-use super::Scaling;
+use super::inputs::{Description, Inputs};
 use super::options::{Activation, Init, Loss, MAX_WIDTH, seed_in_32_bits};
+use super::scaling::Scaling;
 use super::state::{LayerValues, TrainState};
 use crate::{Error, Result};
 
@@ -60,17 +61,16 @@ pub struct BatchNorm {
 /// b             [n_outputs] f32
 /// n_inputs      of the first layer the pixels of an image, of every other the n_outputs before
 /// in a file     safetensors: W1 [in, out], b1 [out], W2, …; or PyTorch's 0.weight [out, in], 0.bias [out], 2.weight, … (WeightLayout);
-///               metadata `activation` with its name if it is not ReLU, `loss_function` likewise if it is not cross entropy, `scaling` if its inputs are standardised; layer norms are gain1 [out], shift1 [out], gain2, …, or PyTorch's 1.weight [out], 1.bias [out], 4.weight, …;
+///               metadata `activation` with its name if it is not ReLU, `warpplay.loss` likewise if it is not cross entropy, `warpplay.inputs` `features` if they are no pixels, and
+///               `warpplay.scaling` if these are standardised; layer norms are gain1 [out], shift1 [out], gain2, …, or PyTorch's 1.weight [out], 1.bias [out], 4.weight, …;
 ///               batch norms have mean1, variance1, … too, or PyTorch's 1.running_mean, 1.running_var, …
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     layers: Vec<Layer>,
-    activation: Activation,
     norms: Vec<LayerNorm>,
     batch_norms: Vec<BatchNorm>,
-    loss: Loss,
-    scaling: Option<Scaling>,
+    description: Description,
 }
 
 impl Network {
@@ -101,27 +101,36 @@ impl Network {
                 return Err(Error::shape(name("inputs"), layers[number - 1].n_outputs, layer.n_inputs));
             }
         }
-        let (activation, loss) = (Activation::default(), Loss::default());
-        Ok(Self { layers, activation, norms: Vec::new(), batch_norms: Vec::new(), loss, scaling: None })
+        Ok(Self { layers, norms: Vec::new(), batch_norms: Vec::new(), description: Description::default() })
     }
 
     /// The same layers with another activation between them.
     pub fn with_activation(self, activation: Activation) -> Self {
-        Self { activation, ..self }
+        Self { description: Description { activation, ..self.description }, ..self }
     }
 
-    /// The same layers, trained with another loss: what it says is kept in files and changes no output.
+    /// The same layers, trained with this loss. It is kept in files and changes no output; classifiers evaluate with it.
     pub fn with_loss(self, loss: Loss) -> Self {
-        Self { loss, ..self }
+        Self { description: Description { loss, ..self.description }, ..self }
     }
 
-    /// The same layers, whose inputs are features standardised so. It is kept in files; classifiers take features that are standardised already: see [`Scaling::scaled`].
+    /// The same layers, with these inputs. They are kept in files. A scaling says with what features are standardised before a classifier takes them ([`Scaling::scaled`]); it does not do it.
     ///
     /// # Errors
-    /// [`Error::Shape`] if a length differs from the inputs, a mean is not finite, or a deviation is not above 0 and finite.
-    pub fn with_scaling(self, scaling: Scaling) -> Result<Self> {
-        scaling.check(self.layers[0].n_inputs)?;
-        Ok(Self { scaling: Some(scaling), ..self })
+    /// [`Error::Shape`] if a length of a scaling differs from the number of inputs, a mean is not finite, or a deviation is not above 0 and finite.
+    pub fn with_inputs(self, inputs: Inputs) -> Result<Self> {
+        if let Inputs::Features(Some(scaling)) = &inputs {
+            scaling.check(self.layers[0].n_inputs)?;
+        }
+        Ok(Self { description: Description { inputs, ..self.description }, ..self })
+    }
+
+    pub(super) fn with_description(self, description: Description) -> Self {
+        Self { description, ..self }
+    }
+
+    pub(super) fn description(&self) -> &Description {
+        &self.description
     }
 
     /// The same layers with a layer norm behind each but the last, or none if there are none; batch norms are taken away.
@@ -208,17 +217,25 @@ impl Network {
 
     /// What is between the layers.
     pub fn activation(&self) -> Activation {
-        self.activation
+        self.description.activation
     }
 
     /// The loss that it was trained with; cross entropy where nothing says it.
     pub fn loss(&self) -> Loss {
-        self.loss
+        self.description.loss
     }
 
-    /// How its inputs are standardised, where they are.
+    /// What its inputs are; pixels where nothing says it.
+    pub fn inputs(&self) -> &Inputs {
+        &self.description.inputs
+    }
+
+    /// With what its inputs are standardised, where they are.
     pub fn scaling(&self) -> Option<&Scaling> {
-        self.scaling.as_ref()
+        match &self.description.inputs {
+            Inputs::Features(scaling) => scaling.as_ref(),
+            Inputs::Pixels => None,
+        }
     }
 
     /// The layers, from the input on.
@@ -240,7 +257,7 @@ impl Network {
         initial(sizes, init, seed)
     }
 
-    pub(super) fn from_state(sizes: &[u32], activation: Activation, state: &TrainState) -> Result<Self> {
+    pub(super) fn from_state(sizes: &[u32], description: Description, state: &TrainState) -> Result<Self> {
         let narrow = |values: &[f64]| values.iter().map(|&value| value as f32).collect();
         let layers = sizes.windows(2).zip(&state.layers).map(|(size, values)| Layer {
             n_inputs: size[0],
@@ -249,7 +266,7 @@ impl Network {
             bias: narrow(&values.bias),
         });
         let normalised = state.layers.iter().filter(|values| !values.gain.is_empty());
-        let network = Self::new(layers.collect())?.with_activation(activation);
+        let network = Self::new(layers.collect())?.with_description(description);
         if state.layers.iter().any(|values| !values.mean.is_empty()) {
             let norm = |values: &LayerValues| BatchNorm {
                 gain: narrow(&values.gain),

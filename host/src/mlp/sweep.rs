@@ -95,6 +95,7 @@ impl SweepBuilder {
             test.expect_for(&setup.sizes, self.options.loss, setup.features)?;
             test.expect_precision(self.options.precision)?;
             test.expect_columns_of(&self.train)?;
+            test.expect_scaling_of(&self.train)?;
         }
         let engine = dispatch::choose(device, &setup)?;
         let memory = self.memory_needed(device)?;

@@ -2,26 +2,24 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::path::Path;
 
-use safetensors::SafeTensors;
 use safetensors::tensor::TensorView;
-use serde_json::{Value, json};
 
+use super::inputs::Description;
 use super::options::{MAX_CLASSES, MAX_HIDDEN_LAYERS, MAX_WIDTH};
-use super::{Activation, BatchNorm, Layer, LayerNorm, Loss, Network, Scaling, WeightLayout};
+use super::{BatchNorm, Layer, LayerNorm, Network, WeightLayout};
 use crate::runtime::tensors::{self, Tensor};
 use crate::runtime::{atomic_file, input_file};
 use crate::{Error, Result};
 
 impl Network {
     /// Reads a safetensors file. Tensors `W1`, `b1`, `W2`, … are `[in, out]` and `[out]`; else `*.weight` and `*.bias` are `[out, in]` and `[out]`, as PyTorch saves them,
-    /// the layers in the order of their names (numbers by value). Layer norms behind all hidden layers are `gain1`, `shift1`, … or, among PyTorch's, `*.weight` and `*.bias` of one dimension, before the activation and with an epsilon of 1e-5, of which a file says nothing; they are batch norms if there are `mean1`, `variance1`, … or `*.running_mean`, `*.running_var`. The metadata `activation` names the activation; without it, it is ReLU, which [`with_activation`](Self::with_activation) changes; `loss_function` names the [`loss`](Self::loss), and `scaling` has the [`scaling`](Self::scaling) as JSON, `{"mean": […], "deviation": […]}`. Other tensors are ignored. Values of type F64, F16 and BF16 are converted to F32.
+    /// the layers in the order of their names (numbers by value). Layer norms behind all hidden layers are `gain1`, `shift1`, … or, among PyTorch's, `*.weight` and `*.bias` of one dimension, before the activation and with an epsilon of 1e-5, of which a file says nothing; they are batch norms if there are `mean1`, `variance1`, … or `*.running_mean`, `*.running_var`. The metadata `activation` names the activation; without it, it is ReLU, which [`with_activation`](Self::with_activation) changes; `warpplay.loss` names the [`loss`](Self::loss), `warpplay.inputs` is `features` if they are no [pixels](Self::inputs), and `warpplay.scaling` has their scaling as JSON, `{"mean": […], "deviation": […]}`. Other tensors are ignored. Values of type F64, F16 and BF16 are converted to F32.
     ///
     /// # Errors
     /// [`Error::File`] naming the tensor if one is missing, has a shape that does not fit the previous layer, or holds a value that is not finite; also if the file has both
-    /// forms or none, its metadata name an activation or loss that is not known or have a scaling that does not fit, or it is damaged.
+    /// forms or none, its metadata name an activation, loss or inputs that are not known or have a scaling that does not fit, or it is damaged.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::from_bytes(path, &input_file::read(path)?)
@@ -86,7 +84,9 @@ impl Network {
                     batch_norms.push(BatchNorm { gain, shift, mean, variance: values });
                 }
                 let norms = norms.iter().zip(&layers).map(norm).collect::<Result<_>>()?;
-                let network = described(Self::new(layers)?, bytes).map_err(wrong)?;
+                let description = Description::of_file(bytes).and_then(|said| said.checked(layers[0].n_inputs));
+                let description = description.map_err(wrong)?;
+                let network = Self::new(layers)?.with_description(description);
                 match batch_norms.is_empty() {
                     true => network.with_layer_norms(norms),
                     false => network.with_batch_norms(batch_norms),
@@ -95,7 +95,7 @@ impl Network {
         }
     }
 
-    /// Writes a safetensors file of type F32, with the metadata `activation` where it is not ReLU, `loss_function` where it is not cross entropy, and `scaling` where there is one: first to a new file, which is then renamed.
+    /// Writes a safetensors file of type F32, with the metadata `activation` where it is not ReLU, and those of the [loss](Self::loss) and the [inputs](Self::inputs) where they are not cross entropy and pixels: first to a new file, which is then renamed.
     ///
     /// # Errors
     /// [`Error::File`] if it cannot be written; an existing file is unchanged.
@@ -134,8 +134,7 @@ impl Network {
                 tensors.push(Tensor::single(name, vec![n_out], values.iter().copied()));
             }
         }
-        let entries = [activation_entry(self.activation()), loss_entry(self.loss()), self.scaling().map(scaling_entry)];
-        let mut metadata: BTreeMap<String, String> = entries.into_iter().flatten().collect();
+        let mut metadata: BTreeMap<String, String> = self.description().entries().collect();
         let bytes = match metadata.is_empty() {
             true => tensors::to_bytes(path, &tensors, "format", "pt")?,
             false => {
@@ -144,60 +143,6 @@ impl Network {
             }
         };
         atomic_file::write(path, &bytes)
-    }
-}
-
-/// Key of the metadata that names the activation.
-const ACTIVATION: &str = "activation";
-
-/// The metadata that names an activation: none for the rectifier.
-pub(super) fn activation_entry(activation: Activation) -> Option<(String, String)> {
-    (activation != Activation::Relu).then(|| (ACTIVATION.to_string(), activation.name().to_string()))
-}
-
-/// Key of the metadata that names the loss.
-const LOSS: &str = "loss_function";
-
-/// The metadata that names a loss: none for cross entropy.
-fn loss_entry(loss: Loss) -> Option<(String, String)> {
-    (loss != Loss::default()).then(|| (LOSS.to_string(), loss.name().to_string()))
-}
-
-/// Key of the metadata that has the scaling, as JSON.
-const SCALING: &str = "scaling";
-
-/// The metadata that has a scaling; every number with all its bits.
-fn scaling_entry(scaling: &Scaling) -> (String, String) {
-    let Scaling { mean, deviation } = scaling;
-    (SCALING.to_string(), json!({ "mean": mean, "deviation": deviation }).to_string())
-}
-
-/// The scaling of such metadata, or why there is none in them.
-fn scaling_of(text: &str) -> Result<Scaling, String> {
-    let parsed: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let numbers = |key: &str| -> Option<Vec<f64>> { parsed[key].as_array()?.iter().map(Value::as_f64).collect() };
-    match (numbers("mean"), numbers("deviation")) {
-        (Some(mean), Some(deviation)) => Ok(Scaling { mean, deviation }),
-        _ => Err(r#"expected {"mean": [numbers], "deviation": [numbers]}"#.to_string()),
-    }
-}
-
-/// The network with what the metadata of a file's bytes say of it, or why they are wrong.
-fn described(network: Network, bytes: &[u8]) -> Result<Network, String> {
-    let (_, header) = SafeTensors::read_metadata(bytes).map_err(|error| error.to_string())?;
-    let entry = |key: &str| header.metadata().as_ref().and_then(|entries| entries.get(key));
-    let wrong = |key: &str, reason: &dyn Display| format!("metadata {key}: {reason}");
-    let activation = entry(ACTIVATION).map_or(Ok(Activation::default()), |name| name.parse());
-    let loss = entry(LOSS).map_or(Ok(Loss::default()), |name| name.parse());
-    let network = network
-        .with_activation(activation.map_err(|error: Error| wrong(ACTIVATION, &error))?)
-        .with_loss(loss.map_err(|error: Error| wrong(LOSS, &error))?);
-    match entry(SCALING) {
-        Some(text) => {
-            let scaling = scaling_of(text).map_err(|reason| wrong(SCALING, &reason))?;
-            network.with_scaling(scaling).map_err(|error| wrong(SCALING, &error))
-        }
-        None => Ok(network),
     }
 }
 

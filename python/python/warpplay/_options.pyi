@@ -124,6 +124,7 @@ class EarlyStopping(TypedDict, total=False):
     min_delta: Number
 
 Activation = Literal["relu", "tanh", "sigmoid", "gelu"]
+Loss = Literal["cross_entropy", "mse", "huber"]
 
 class MlpOptions(TypedDict, total=False):
     """Options of `mlp.Trainer`, `mlp.Classifier` and `mlp.PerceptronClassifier`."""
@@ -133,7 +134,7 @@ class MlpOptions(TypedDict, total=False):
     layer_norm: Truth
     batch_norm: Truth
     dropout: Number
-    loss: Literal["cross_entropy", "mse", "huber"]
+    loss: Loss
     batch: Integer
     epochs: Integer
     learning_rate: Number

@@ -129,16 +129,12 @@ class PerceptronClassifier:
         return hasattr(self, "network_")
 
     def __getstate__(self):
-        # The network is the library's; its layers are arrays. What is on a device is made again.
-        state = {name: value for name, value in self.__dict__.items() if name != "_classifier"}
-        if "network_" in state:
-            state["network_"] = state["network_"].layers
-        return state
+        # What is on a device is made again.
+        return {name: value for name, value in self.__dict__.items() if name != "_classifier"}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
         if "network_" in state:
-            self.network_ = _native.Network(state["network_"])
             self._classifier = None
 
     def __repr__(self):

@@ -1,15 +1,13 @@
-from typing import Any, Literal, Optional, Sequence, Tuple, Union, final, overload
+from typing import Any, Optional, Sequence, Tuple, Union, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Unpack
 
 from . import Array
-from ._options import Activation, ConvOptions, Integer, MlpOptions
+from ._options import Activation, ConvOptions, Integer, Loss, MlpOptions
 from ._perceptron import PerceptronClassifier as PerceptronClassifier
 from ._types import Bytes, Floats, Labels, Path, Progress, Shared
-
-_Loss = Literal["cross_entropy", "mse", "huber"]
 
 @final
 class Network:
@@ -20,7 +18,8 @@ class Network:
         activation: Activation = "relu",
         layer_norms: Sequence[Tuple[Floats, Floats]] = [],
         batch_norms: Sequence[Tuple[Floats, Floats, Floats, Floats]] = [],
-        loss: _Loss = "cross_entropy",
+        loss: Loss = "cross_entropy",
+        features: bool = False,
         scaling: Optional[Tuple[Union[NDArray[np.float64], Sequence[float]], Union[NDArray[np.float64], Sequence[float]]]] = None,
     ) -> "Network": ...
     @staticmethod
@@ -31,7 +30,12 @@ class Network:
     @property
     def activation(self) -> Activation: ...
     @property
-    def loss(self) -> _Loss: ...
+    def loss(self) -> Loss: ...
+    @property
+    def features(self) -> bool: ...
+    def with_scaling(
+        self, mean: Union[NDArray[np.float64], Sequence[float]], deviation: Union[NDArray[np.float64], Sequence[float]]
+    ) -> "Network": ...
     @property
     def scaling(self) -> Optional[Tuple[NDArray[np.float64], NDArray[np.float64]]]: ...
     @property
@@ -62,7 +66,7 @@ class Trainer:
 
 @final
 class Classifier:
-    def __new__(cls, network: Network, *, device: str = "auto", features: bool = False, **given: Unpack[MlpOptions]) -> "Classifier": ...
+    def __new__(cls, network: Network, *, device: str = "auto", features: Optional[bool] = None, **given: Unpack[MlpOptions]) -> "Classifier": ...
     @property
     def options(self) -> dict[str, Any]: ...
     @overload

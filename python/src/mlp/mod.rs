@@ -10,8 +10,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use warpplay::mlp::{
-    Activation, BatchNorm, Classifier as LibraryClassifier, Dataset, Layer, LayerNorm, Loss, Network as LibraryNetwork,
-    OnnxFormat, Options, Prediction, Scaling, Trainer as LibraryTrainer, WeightLayout,
+    Activation, BatchNorm, Classifier as LibraryClassifier, Dataset, Inputs, Layer, LayerNorm, Loss,
+    Network as LibraryNetwork, OnnxFormat, Options, Prediction, Scaling, Trainer as LibraryTrainer, WeightLayout,
 };
 use warpplay::{Backend, Buffer, Device, Stream};
 
@@ -27,8 +27,9 @@ use crate::work::{self, Shared};
 /// * `activation="relu"`: `relu`, `tanh`, `sigmoid` or `gelu`, as PyTorch's modules of these names.
 /// * `layer_norms=[]`: a pair of gain and shift, `[out]` each, for each layer but the last, if there is a layer norm before each activation: `weight` and `bias` of PyTorch's `LayerNorm`.
 /// * `batch_norms=[]`: gain, shift, running mean and running variance, `[out]` each, for each layer but the last, if there is a batch norm there instead: `weight`, `bias`, `running_mean` and `running_var` of PyTorch's `BatchNorm1d`.
-/// * `loss="cross_entropy"`: what it was trained with, or `mse` or `huber`; kept in files.
-/// * `scaling=None`: mean and deviation, `[in]` each, with which its inputs were standardised, if they were; kept in files. Classifiers take features that are standardised already.
+/// * `loss="cross_entropy"`: the loss that it was trained with: `cross_entropy`, `mse` or `huber`; kept in files.
+/// * `features=False`: whether its inputs are numbers, not pixels; kept in files.
+/// * `scaling=None`: mean and deviation, `[in]` each, with which its inputs were standardised, if they were, which are features then; kept in files. Classifiers take features that are standardised already.
 #[pyclass(module = "warpplay.mlp")]
 pub struct Network {
     network: LibraryNetwork,
@@ -39,8 +40,8 @@ impl Network {
     /// Takes a pair of weights `[in, out]` and bias for each layer.
     #[new]
     #[pyo3(
-        signature = (layers, *, activation="relu", layer_norms=Vec::new(), batch_norms=Vec::new(), loss="cross_entropy", scaling=None),
-        text_signature = "(layers, *, activation='relu', layer_norms=[], batch_norms=[], loss='cross_entropy', scaling=None)"
+        signature = (layers, *, activation="relu", layer_norms=Vec::new(), batch_norms=Vec::new(), loss="cross_entropy", features=false, scaling=None),
+        text_signature = "(layers, *, activation='relu', layer_norms=[], batch_norms=[], loss='cross_entropy', features=False, scaling=None)"
     )]
     #[allow(clippy::type_complexity, reason = "lists of tuples of arrays")]
     fn new(
@@ -49,6 +50,7 @@ impl Network {
         layer_norms: Vec<(Bound<'_, PyAny>, Bound<'_, PyAny>)>,
         batch_norms: Vec<[Bound<'_, PyAny>; 4]>,
         loss: &str,
+        features: bool,
         scaling: Option<(Vec<f64>, Vec<f64>)>,
     ) -> PyResult<Self> {
         let activation: Activation = activation.parse().map_err(error)?;
@@ -62,10 +64,9 @@ impl Network {
         });
         let network = LibraryNetwork::new(layers.collect::<PyResult<_>>()?).map_err(error)?;
         let network = network.with_activation(activation).with_loss(loss);
-        let network = match scaling {
-            Some((mean, deviation)) => network.with_scaling(Scaling { mean, deviation }).map_err(error)?,
-            None => network,
-        };
+        let scaling = scaling.map(|(mean, deviation)| Scaling { mean, deviation });
+        let inputs = if features || scaling.is_some() { Inputs::Features(scaling) } else { Inputs::Pixels };
+        let network = network.with_inputs(inputs).map_err(error)?;
         let norms = layer_norms.iter().enumerate().map(|(at, (gain, shift))| {
             let gain: Copied<f32, 1> = copy_of(&format!("gain of layer {}", at + 1), gain, None)?;
             let shift: Copied<f32, 1> = copy_of(&format!("shift of layer {}", at + 1), shift, None)?;
@@ -137,6 +138,7 @@ impl Network {
         named.set_item("layer_norms", self.layer_norms(py))?;
         named.set_item("batch_norms", self.batch_norms(py))?;
         named.set_item("loss", self.loss())?;
+        named.set_item("features", self.features())?;
         named.set_item("scaling", self.scaling(py))?;
         Ok(((self.layers(py)?,), named))
     }
@@ -151,6 +153,18 @@ impl Network {
     #[getter]
     fn loss(&self) -> &'static str {
         self.network.loss().name()
+    }
+
+    /// Whether its inputs are numbers, not pixels.
+    #[getter]
+    fn features(&self) -> bool {
+        *self.network.inputs() != Inputs::Pixels
+    }
+
+    /// The same network, whose inputs are features that were standardised with `mean` and `deviation`, `[in]` each: of arrays that were standardised before a training, the training knows neither.
+    fn with_scaling(&self, mean: Vec<f64>, deviation: Vec<f64>) -> PyResult<Self> {
+        let inputs = Inputs::Features(Some(Scaling { mean, deviation }));
+        Ok(Self { network: self.network.clone().with_inputs(inputs).map_err(error)? })
     }
 
     /// Mean and deviation, `[in]` each, with which its inputs were standardised; `None` if they were not: features are `(x - mean) / deviation`.
@@ -365,7 +379,7 @@ impl Trainer {
 /// are a `warpplay.Array` there. Such images are read where they lie, must be contiguous and, but on the device `cpu`, at a multiple of 256 bytes, and must not be written
 /// meanwhile.
 ///
-/// With `features=True` inputs are not images but numbers, `[n, features]` float32, as in a training on these; arrays of other libraries are then copied, and results are in the host's memory.
+/// With `features=True`, the default of a network that says so, inputs are not images but numbers, `[n, features]` float32, as in a training on these; arrays of other libraries are then copied, and results are in the host's memory.
 ///
 /// Options are those of `Trainer`, so that those of a training can be given; `precision`, `engine`, `threads` and `evaluate_batch` matter here.
 #[pyclass(module = "warpplay.mlp")]
@@ -385,15 +399,17 @@ struct Ready {
 #[pymethods]
 impl Classifier {
     #[new]
-    #[pyo3(signature = (network, *, device="auto", features=false, **given))]
+    #[pyo3(signature = (network, *, device="auto", features=None, **given))]
     fn new(
         py: Python<'_>,
         network: &Network,
         device: &str,
-        features: bool,
+        features: Option<bool>,
         given: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let (options, device) = (options(&Options::default(), given)?, self::device(device)?);
+        let features = features.unwrap_or(network.features());
+        let base = Options { loss: network.network.loss(), ..Options::default() };
+        let (options, device) = (options(&base, given)?, self::device(device)?);
         let builder = LibraryClassifier::builder(&network.network).options(options.clone()).features(features);
         let classifier = py.detach(|| builder.build(&device)).map_err(error)?;
         Ok(Self { classifier: Shared::new(Ready { classifier, stream: None, features }), options })

@@ -1238,7 +1238,7 @@ fn without_measuring_everything_else_is_written() {
     close(&scratch.json("m.json")["report"]["value"], 0.0, 1e-9);
     assert!(scratch.json("m.json")["report"]["sampled"].is_null());
     for line in ["match n.strategy m.strategy", "exploitability n.strategy"] {
-        for (precision, device) in [("f16", "cpu"), ("i16", "cpu"), ("i16", "simt")] {
+        for (precision, device) in [("f16", "cpu"), ("e4m3", "cpu"), ("i16", "cpu"), ("i16", "simt")] {
             let error = scratch.fails(2, &format!("{line} --precision {precision} --device {device}"));
             let expected = format!("option precision: {precision} is not allowed (f32 or f64)");
             assert!(error.contains(&expected), "{line}: {error}");

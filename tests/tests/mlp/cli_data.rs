@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::fs;
 
-use warpplay::mlp::{Dataset, Layer, Network, OnnxFormat, Split, WeightLayout};
+use warpplay::mlp::{Dataset, Inputs, Layer, Network, OnnxFormat, Split, WeightLayout};
 use warpplay_tests::npy::npy;
 use warpplay_tests::programs::{self, Scratch};
 
@@ -170,10 +170,10 @@ fn regressions_on_features_are_trained_and_evaluated() {
     assert!(shown.contains("test loss"), "{shown}");
     scratch.ok("convert --weights net --save-onnx net.onnx --features");
     for (line, text) in [
-        ("train --loss mse", "--loss mse needs samples with targets, named by --train-set and --test-set"),
-        ("train --features raw", "--features is only for files, named by --train-set or --test-set"),
+        ("train --loss mse", "loss mse needs samples with targets, named by --train-set and --test-set"),
+        ("train --features raw", "features come from files alone, named by --train-set or --test-set"),
         (
-            "evaluate --weights raw --features standardised --test-set set.csv",
+            "evaluate --weights raw --features standardised --test-set set.csv --label-column y",
             "--features standardised needs --train-set, whose means and deviations it takes",
         ),
         (
@@ -181,8 +181,17 @@ fn regressions_on_features_are_trained_and_evaluated() {
             "--held-out is a share or a number of samples with --loss mse",
         ),
         ("predict --weights net --samples x.npy --label-column y", "option label-column: y is not allowed"),
+        (
+            "predict --weights net --samples x.npy --header yes",
+            "option header: true is not allowed (only for CSV files)",
+        ),
         ("predict --weights net --samples x.npy --json x.npy", "--json and --samples name the same file"),
-        ("evaluate --weights net", "--loss mse needs samples with targets, named by --train-set and --test-set"),
+        ("predict --weights net --image digit.png", "net: the network takes features, which --samples is for"),
+        (
+            "predict --weights raw --features standardised --samples x.npy",
+            "--features standardised needs a weight file that has the means and deviations",
+        ),
+        ("evaluate --weights net", "loss mse needs samples with targets, named by --train-set and --test-set"),
     ] {
         let error = scratch.fails(2, line);
         assert!(error.contains(text), "{line}: {error}");
@@ -194,6 +203,10 @@ fn regressions_on_features_are_trained_and_evaluated() {
         "--samples x.npy --images x.npy",
         "--image digit.png --header yes",
         "--image digit.png --label-column y",
+        "--image digit.png --features raw",
+        "--image digit.png --loss mse",
+        "--samples x.npy --index 1",
+        "--samples x.npy --invert",
         "",
     ] {
         scratch.misused(&format!("predict --weights net {line}"));
@@ -206,6 +219,7 @@ fn classes_of_samples_are_predicted() {
     let scratch = new_scratch();
     let layer = Layer { n_inputs: 2, n_outputs: 2, weights: vec![1.0, 0.0, 0.0, 1.0], bias: vec![0.0; 2] };
     let network = Network::new(vec![layer]).expect("a network");
+    let network = network.with_inputs(Inputs::Features(None)).expect("two inputs");
     network.save(scratch.path("net"), WeightLayout::InOut).expect("a file");
     fs::write(scratch.path("new.csv"), "a,b\n1,0\n-2,3\n").expect("a file");
     let shown = scratch.ok("predict --device cpu --weights net --json said.json --samples new.csv");
@@ -218,4 +232,31 @@ fn classes_of_samples_are_predicted() {
         assert!((found / expected - 1.0).abs() <= 8.0 * f64::from(f32::EPSILON), "{found} {expected}");
     }
     assert!(said["outputs"].is_null());
+    // Of a file that does not say it, as of another program, its user does.
+    network
+        .with_inputs(Inputs::Pixels)
+        .expect("pixels")
+        .save(scratch.path("other"), WeightLayout::InOut)
+        .expect("a file");
+    scratch.ok("predict --device cpu --weights other --features raw --json raw.json --samples new.csv");
+    assert_eq!(scratch.json("raw.json")["probabilities"], said["probabilities"]);
+    scratch.ok("predict --device cpu --weights other --features raw --loss mse --json raw.json --samples new.csv");
+    assert_eq!(scratch.json("raw.json")["outputs"], serde_json::json!([[1.0, 0.0], [-2.0, 3.0]]));
+    let error = scratch.fails(1, "predict --device cpu --weights other --samples new.csv");
+    assert!(error.contains("the pixel in column 1 (\"a\") is \"-2\", a whole number of 0 to 255"), "{error}");
+}
+
+/// Pixels in a CSV file: what `predict` says is what `evaluate` counts.
+#[test]
+fn predictions_and_evaluations_agree() {
+    let scratch = new_scratch();
+    let set = Dataset::drawn_digits(2, 40).expect("digits");
+    fs::write(scratch.path("test.csv"), to_csv(&set)).expect("a file");
+    scratch.ok("train --device cpu --hidden 8 --batch 16 --epochs 2 --learning-rate 0.1 --drawn 200 --drawn-test 20 --save-weights net");
+    scratch.ok("evaluate --device cpu --weights net --test-set test.csv --label-column class --json found.json");
+    scratch.ok("predict --device cpu --weights net --samples test.csv --label-column class --json said.json");
+    let (found, said) = (scratch.json("found.json"), scratch.json("said.json"));
+    let classes = said["classes"].as_array().expect("classes");
+    let right = classes.iter().zip(set.labels()).filter(|(class, label)| class.as_u64() == Some(u64::from(**label)));
+    assert_eq!(found["report"]["correct"], right.count());
 }

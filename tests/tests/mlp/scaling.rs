@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use warpplay::mlp::{CsvFormat, Dataset, Loss, Network, Options, Scaling, Trainer, WeightLayout, read_features};
+use warpplay::mlp::{
+    Checkpoint, Classifier, CsvFormat, Dataset, Inputs, Loss, Network, Options, Scaling, Trainer, WeightLayout,
+    read_features, read_pixels,
+};
 use warpplay::{Device, Error, Progress};
 use warpplay_tests::Checked;
 use warpplay_tests::folder::Folder;
@@ -22,14 +25,16 @@ fn scaling(mean: [f64; 2], deviation: [f64; 2]) -> Scaling {
 fn two_scalings_are_one() -> Checked {
     let (first, second) = (scaling([1.0, 2.0], [2.0, 4.0]), scaling([0.5, -1.0], [0.25, 8.0]));
     let once = set().scaled(&first)?;
-    assert_eq!((once.features(), once.applied_scaling()), (Some(&[0.5, -2.0, 0.0, 7.0][..]), Some(&first)));
+    let standardised = |scaling: &Scaling| Inputs::Features(Some(scaling.clone()));
+    assert_eq!((once.features(), once.inputs()), (Some(&[0.5, -2.0, 0.0, 7.0][..]), standardised(&first)));
     let twice = once.scaled(&second)?;
     let both = scaling([2.0, -2.0], [0.5, 32.0]);
-    assert_eq!(twice.applied_scaling(), Some(&both));
+    assert_eq!(twice.inputs(), standardised(&both));
     assert_eq!(twice.features(), Some(&both.scaled(&[2.0, -6.0, 1.0, 30.0])?[..]));
     let (head, tail) = twice.split(1)?;
-    assert_eq!([head.applied_scaling(), tail.applied_scaling()], [Some(&both); 2]);
-    assert_eq!(set().applied_scaling(), None);
+    assert_eq!([head.inputs(), tail.inputs()], [standardised(&both), standardised(&both)]);
+    assert_eq!(set().inputs(), Inputs::Features(None));
+    assert_eq!(Dataset::drawn_digits(1, 1)?.inputs(), Inputs::Pixels);
     Ok(())
 }
 
@@ -43,16 +48,24 @@ fn scalings_that_do_not_fit_are_refused() -> Checked {
         ([f64::INFINITY, 0.0], [1.0, 1.0], "mean 0 of the scaling: expected a finite number, got inf"),
     ] {
         let scaling = scaling(mean, deviation);
-        for error in [set().scaled(&scaling).err(), network()?.with_scaling(scaling).err()] {
+        let of_features = scaling.scaled(&[0.0, 0.0]).err();
+        let of_network = network()?.with_inputs(Inputs::Features(Some(scaling.clone()))).err();
+        for error in [set().scaled(&scaling).err(), of_network, of_features] {
             assert_eq!(error.expect("no scaling").to_string(), text);
         }
     }
     let short = Scaling { mean: vec![0.0], deviation: vec![1.0, 1.0] };
-    for error in [set().scaled(&short).err(), network()?.with_scaling(short.clone()).err()] {
+    for error in [set().scaled(&short).err(), network()?.with_inputs(Inputs::Features(Some(short.clone()))).err()] {
         assert_eq!(error.expect("one mean").to_string(), "means of the scaling: expected 2, got 1");
     }
-    assert!(matches!(short.scaled(&[1.0, 2.0]), Err(Error::Shape { .. })));
-    assert!(matches!(scaling([0.0; 2], [1.0; 2]).scaled(&[1.0]), Err(Error::Shape { .. })));
+    let none = Scaling { mean: Vec::new(), deviation: Vec::new() };
+    for (scaling, features, text) in [
+        (&short, &[1.0, 2.0][..], "deviations of the scaling: expected 1, got 2"),
+        (&none, &[], "means of the scaling: expected at least 1, got 0"),
+        (&scaling([0.0; 2], [1.0; 2]), &[1.0], "features: expected a multiple of 2, got 1"),
+    ] {
+        assert_eq!(scaling.scaled(features).expect_err(text).to_string(), text);
+    }
     let error = scaling([0.0; 2], [1.0, 1e-300]).scaled(&[0.0, 1.0]).expect_err("beyond single precision");
     assert_eq!(error.to_string(), "feature 1 of sample 0: expected a finite number, got inf");
     // Each is allowed, and the two as one are not.
@@ -71,14 +84,35 @@ fn networks_keep_loss_and_scaling_in_their_files() -> Checked {
     let mut trainer = Trainer::builder(&scaled).options(options.clone()).build(&Device::cpu())?;
     trainer.run(Progress::go_on)?;
     let network = trainer.network()?;
-    assert_eq!((network.loss(), network.scaling()), (Loss::Huber, Some(&own)));
+    assert_eq!((network.loss(), network.inputs()), (Loss::Huber, &Inputs::Features(Some(own.clone()))));
     for layout in [WeightLayout::InOut, WeightLayout::PyTorch] {
         let path = folder.path("net.safetensors");
         network.save(&path, layout)?;
         assert_eq!(Network::load(&path)?, network);
     }
-    let mut plain = Trainer::builder(&Arc::new(set())).options(options).build(&Device::cpu())?;
-    assert_eq!(plain.network()?.scaling(), None);
+    // A checkpoint is a file of weights too.
+    let path = folder.path("training.checkpoint");
+    trainer.checkpoint()?.save(&path)?;
+    assert_eq!(Network::load(&path)?, network);
+    assert_eq!(Checkpoint::load(&path)?.network()?, network);
+    let raw = Arc::new(set());
+    let mut plain = Trainer::builder(&raw).options(options.clone()).build(&Device::cpu())?;
+    assert_eq!(plain.network()?.inputs(), &Inputs::Features(None));
+    assert_eq!(Network::initial(&[2, 1], warpplay::mlp::Init::HeNormal, 1)?.inputs(), &Inputs::Pixels);
+
+    // It is evaluated with its loss, on features, without being told.
+    let mut classifier = Classifier::builder(&network).build(&Device::cpu())?;
+    assert!(classifier.evaluate(&scaled)?.loss.is_finite());
+    // What goes on from it, and what it is tested on, is standardised as it was.
+    let from = |train: &Arc<Dataset>| Trainer::builder(train).options(options.clone()).network(network.clone());
+    assert!(from(&scaled).check().is_ok());
+    let error = from(&raw).check().expect_err("raw").to_string();
+    assert!(
+        error.starts_with("inputs of two samples: expected features standardised as the given network's"),
+        "{error}"
+    );
+    let error = from(&scaled).test(&raw).check().expect_err("a raw test set").to_string();
+    assert_eq!(error, "scaling of two samples: expected that of two samples, got none");
     Ok(())
 }
 
@@ -91,18 +125,27 @@ fn descriptions_that_do_not_fit_are_refused() {
             .expect("shape and bytes agree")
     };
     for (key, value, text) in [
-        ("loss_function", "quadratic", "metadata loss_function: option loss: quadratic is not allowed"),
-        ("scaling", "{", "metadata scaling: EOF while parsing"),
-        ("scaling", r#"{"mean": [0, "1"], "deviation": [1, 1]}"#, r#"metadata scaling: expected {"mean": [numbers]"#),
-        ("scaling", r#"{"mean": [0, 0]}"#, r#"metadata scaling: expected {"mean": [numbers]"#),
-        ("scaling", r#"{"mean": [0], "deviation": [1]}"#, "metadata scaling: means of the scaling: expected 2, got 1"),
-        ("scaling", r#"{"mean": [0, 0], "deviation": [1, 0]}"#, "metadata scaling: deviation 1 of the scaling"),
+        ("warpplay.loss", "quadratic", "metadata warpplay.loss: option loss: quadratic is not allowed"),
+        ("warpplay.inputs", "colours", r#"metadata warpplay.inputs: "colours", expected "features""#),
+        ("warpplay.scaling", "{", "EOF while parsing"),
+        ("warpplay.scaling", r#"{"mean": [0, "1"], "deviation": [1, 1]}"#, r#"expected {"mean": [numbers]"#),
+        ("warpplay.scaling", r#"{"mean": [0, 0]}"#, r#"expected {"mean": [numbers]"#),
+        ("warpplay.scaling", r#"{"mean": [0], "deviation": [1]}"#, "means of the scaling: expected 2, got 1"),
+        ("warpplay.scaling", r#"{"mean": [0, 0], "deviation": [1, 0]}"#, "deviation 1 of the scaling"),
     ] {
-        let metadata = HashMap::from([(key.to_string(), value.to_string())]);
-        let tensors = [("W1", view(&[2, 1])), ("b1", view(&[1]))];
-        let path = folder.write("weights", &safetensors::serialize(tensors, Some(metadata)).expect("memory"));
+        let mut metadata = HashMap::from([(key.to_string(), value.to_string())]);
+        let tensors = || [("W1", view(&[2, 1])), ("b1", view(&[1]))];
+        if key == "warpplay.scaling" {
+            let path =
+                folder.write("weights", &safetensors::serialize(tensors(), Some(metadata.clone())).expect("memory"));
+            let error = Network::load(&path).expect_err(value).to_string();
+            assert!(error.contains("metadata warpplay.scaling: expected with warpplay.inputs alone"), "{error}");
+            metadata.insert("warpplay.inputs".to_string(), "features".to_string());
+        }
+        let path = folder.write("weights", &safetensors::serialize(tensors(), Some(metadata)).expect("memory"));
         let error = Network::load(&path).expect_err(value).to_string();
-        assert!(error.starts_with(&path.display().to_string()) && error.contains(text), "{error}");
+        assert!(error.starts_with(&path.display().to_string()), "{error}");
+        assert!(error.contains(&format!("metadata {key}: ")) && error.contains(text), "{error}");
     }
 }
 
@@ -125,12 +168,36 @@ fn samples_without_labels_are_read() -> Checked {
             3,
             r#"new.csv, line 3: the feature in column 2 ("y") is "no number", a finite number is expected"#,
         ),
-        (&csv, Some("y"), 3, "new.csv: holds samples of 2 features, 3 are expected, the network's inputs"),
+        (&csv, Some("y"), 3, "new.csv: holds samples of 2 features, 3 are expected"),
         (&csv, Some("z"), 2, r#"the header has no column "z""#),
         (&array, None, 4, "new.npy: holds samples of 2 features, 4 are expected"),
-        (&array, Some("y"), 2, "option label-column: y is not allowed (none for an .npy file"),
+        (&array, Some("y"), 2, "option label: y is not allowed (none of a file that is not CSV)"),
+        (&folder.write("empty.csv", b""), None, 2, "holds no samples"),
+        (
+            &folder.write("idx", &[0, 0, 8, 3, 0, 0, 0, 1]),
+            None,
+            2,
+            "is an IDX file of bytes, expected features: CSV or .npy",
+        ),
     ] {
         let error = read_features(path, &format(label, None), n).expect_err(text).to_string();
+        assert!(error.contains(text), "{error}");
+    }
+    let header = read_features(&array, &format(None, Some(true)), 2).expect_err("an array has no header").to_string();
+    assert_eq!(header, "option header: true is not allowed (only for CSV files)");
+    let unnamed = read_features(&csv, &format(Some("y"), Some(false)), 2).expect_err("no header").to_string();
+    assert!(unnamed.contains("none without a header, which names the columns"), "{unnamed}");
+
+    let pixels = folder.write("pixels.csv", b"a,b,class\n0,255,x\n7,1,y\n");
+    assert_eq!(read_pixels(&pixels, &format(Some("class"), None), 2)?, [0, 255, 7, 1]);
+    let images = folder.write("images.npy", &npy("|u1", "(2, 1, 2)", &[0, 255, 7, 1]));
+    assert_eq!(read_pixels(&images, &format(None, None), 2)?, [0, 255, 7, 1]);
+    for (path, label, text) in [
+        (&pixels, None, "the pixel in column 3 (\"class\") is \"x\", a whole number of 0 to 255 is expected"),
+        (&images, Some("class"), "option label: class is not allowed"),
+        (&folder.write("three.csv", b"1,2,3\n"), None, "three.csv: holds samples of 3 pixels, 2 are expected"),
+    ] {
+        let error = read_pixels(path, &format(label, None), 2).expect_err(text).to_string();
         assert!(error.contains(text), "{error}");
     }
     Ok(())

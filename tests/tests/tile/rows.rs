@@ -67,6 +67,51 @@ fn gathered_rows_have_the_bits_of_copied_ones() {
     });
 }
 
+/// The same with bias, residual, mask and a C in 16 bits, and with a divided depth.
+#[test]
+fn gathered_rows_go_with_every_epilogue() {
+    for_each_device(|device| {
+        let (stream, [n, k]) = (device.stream()?, [72, 136]);
+        for tile in TILES {
+            let (m, mut random) = (tile.size()[0] + 5, Random(2));
+            let rows = rows(&mut random, m);
+            let mut numbers = |len: u32| -> Vec<bf16> { (0..len).map(|_| bf16::of(random.unit() - 0.5)).collect() };
+            let (a, b, added, mask) = (numbers(LINES * k), numbers(n * k), numbers(m * n), numbers(m * n));
+            let line = k as usize;
+            let copied = rows.iter().map(|&row| a.chunks(line).nth(row as usize));
+            let copied: Vec<bf16> =
+                copied.flat_map(|row| row.map_or(vec![bf16::of(0.0); line], <[_]>::to_vec)).collect();
+            let (on_a, on_copied, on_b) = (stream.upload(&a)?, stream.upload(&copied)?, stream.upload(&b)?);
+            let (on_rows, bias) = (stream.upload(&rows)?, stream.upload(&vec![0.25; n as usize])?);
+            let (added, mask) = (stream.upload(&added)?, stream.upload(&mask)?);
+            let builder = Product::<bf16>::builder(m, n, k).engine(Engine::Mma).tile(tile).factor(0.5);
+
+            let whole = builder.rectifier(true).mask_stride(n);
+            let epilogue = Epilogue::new().bias(&bias).residual(&added).mask(&mask);
+            let (plain, product) = (whole.build(device)?, whole.gathered(LINES).build(device)?);
+            let mut c = [stream.alloc::<bf16>((m * n) as usize)?, stream.alloc((m * n) as usize)?];
+            plain.run(&stream, &plain.operands(&stream, &on_copied, &on_b)?, epilogue, &mut c[0])?;
+            let operands = product.gathered_operands(&stream, &on_a, &on_rows, &on_b)?;
+            product.run(&stream, &operands, epilogue, &mut c[1])?;
+            let [expected, got] = [stream.read(&c[0])?, stream.read(&c[1])?];
+            let zero = bf16::of(0.0);
+            assert!(expected.contains(&zero) && expected.iter().any(|&value| value > zero));
+            assert_eq!(got, expected, "{tile}");
+
+            let divided = builder.division(64);
+            let (plain, product) = (divided.build(device)?, divided.gathered(LINES).build(device)?);
+            let mut c = [stream.alloc::<f32>((3 * m * n) as usize)?, stream.alloc((3 * m * n) as usize)?];
+            plain.run(&stream, &plain.operands(&stream, &on_copied, &on_b)?, Epilogue::new(), &mut c[0])?;
+            let operands = product.gathered_operands(&stream, &on_a, &on_rows, &on_b)?;
+            product.run(&stream, &operands, Epilogue::new(), &mut c[1])?;
+            let [expected, got] = [stream.read(&c[0])?, stream.read(&c[1])?];
+            assert!(expected[2 * (m * n) as usize..].iter().any(|&value| value != 0.0), "the last division");
+            assert_eq!(got, expected, "{tile}, divided");
+        }
+        Ok(())
+    });
+}
+
 /// Bytes times small whole numbers: all sums are whole numbers below 2²⁴, so C is exact.
 fn check_bytes<T: Number>(device: &Device, by: (Engine, Precision), tile: Tile, gathers: bool) -> Result<(), Error> {
     let ([m, n, k], stream, mut random) = ([tile.size()[0] + 3, 72, 77], device.stream()?, Random(9));

@@ -40,7 +40,7 @@ pub fn run(args: &TrainConvArgs) -> Result<()> {
     let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let mut data = args.data.clone();
     data.image_size = args.image_size;
-    let (train, test) = data.load(Loss::CrossEntropy)?;
+    let (train, test) = data.load(Loss::CrossEntropy, None)?;
     data.say_if_drawn(args.output.quiet)?;
     let device = args.device.open()?;
     let mut builder = ConvTrainer::builder(&train).options(options).test(&test);

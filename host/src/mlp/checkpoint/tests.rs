@@ -6,7 +6,7 @@ use std::path::Path;
 use warpplay_gpu::mlp::random;
 
 use super::*;
-use crate::mlp::{Activation, EarlyStopping, Engine, Loss, Optimizer, Reduction, Residence};
+use crate::mlp::{Activation, EarlyStopping, Engine, Loss, Optimizer, Reduction, Residence, Scaling};
 use crate::runtime::sealed::reseal;
 
 const PATH: &str = "training.ckpt";
@@ -44,6 +44,7 @@ fn checkpoint(optimizer: Optimizer, precision: Precision) -> TrainerState {
         repeated: epoch == 2,
     };
     TrainerState {
+        inputs: Inputs::Features(Some(Scaling { mean: vec![0.1; 5], deviation: vec![1.0 / 3.0; 5] })),
         options: Options {
             hidden: vec![3],
             batch: 4,

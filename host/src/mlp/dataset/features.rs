@@ -4,76 +4,11 @@ use std::path::Path;
 
 use super::{Dataset, most_classes};
 use crate::mlp::csv_file::{self, CsvFormat};
+use crate::mlp::inputs::Inputs;
+use crate::mlp::scaling::{Scaling, expect_finite};
 use crate::mlp::source::Source;
 use crate::mlp::{npy, sample_files};
 use crate::{Error, Precision, Result};
-
-/// What standardises features: of each the mean and the standard deviation over the samples of a training set.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scaling {
-    /// `[n_features]`
-    pub mean: Vec<f64>,
-    /// `[n_features]` Above 0; 1 for a feature that is the same for all samples.
-    pub deviation: Vec<f64>,
-}
-
-impl Scaling {
-    /// The features of whole samples, `[n, n_features]`, standardised: `(feature - mean) / deviation`.
-    ///
-    /// ```
-    /// use warpplay::mlp::Scaling;
-    ///
-    /// let scaling = Scaling { mean: vec![1.0, -2.0], deviation: vec![0.5, 4.0] };
-    /// assert_eq!(scaling.scaled(&[2.0, 2.0, 1.0, -6.0])?, [2.0, 1.0, 0.0, -1.0]);
-    /// # Ok::<(), warpplay::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::Shape`] unless the features are those of whole samples, and for numbers that leave single precision.
-    pub fn scaled(&self, features: &[f32]) -> Result<Vec<f32>> {
-        let Self { mean, deviation } = self;
-        let width = mean.len();
-        if width == 0 || deviation.len() != width || !features.len().is_multiple_of(width) {
-            return Err(Error::shape("features", format!("a multiple of {width}"), features.len()));
-        }
-        let of_sample = |sample: &[f32]| -> Vec<f32> {
-            let scaled = sample.iter().zip(mean).zip(deviation);
-            scaled.map(|((&value, mean), deviation)| ((f64::from(value) - mean) / deviation) as f32).collect()
-        };
-        let scaled: Vec<f32> = features.chunks_exact(width).flat_map(of_sample).collect();
-        expect_finite(&scaled, width)?;
-        Ok(scaled)
-    }
-
-    /// Checks that it is one of `n_features` features.
-    pub(in crate::mlp) fn check(&self, n_features: u32) -> Result<()> {
-        let Self { mean, deviation } = self;
-        for (what, values) in [("means", mean), ("deviations", deviation)] {
-            if values.len() != n_features as usize {
-                return Err(Error::shape(format!("{what} of the scaling"), n_features, values.len()));
-            }
-        }
-        if let Some(at) = mean.iter().position(|value| !value.is_finite()) {
-            return Err(Error::shape(format!("mean {at} of the scaling"), "a finite number", mean[at]));
-        }
-        match deviation.iter().position(|value| !(value.is_finite() && *value > 0.0)) {
-            Some(at) => {
-                Err(Error::shape(format!("deviation {at} of the scaling"), "a finite number above 0", deviation[at]))
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Itself and then another one, as one.
-    fn then(&self, next: &Self) -> Self {
-        let means = self.mean.iter().zip(&self.deviation).zip(&next.mean);
-        let deviations = self.deviation.iter().zip(&next.deviation);
-        Self {
-            mean: means.map(|((mean, deviation), next)| mean + deviation * next).collect(),
-            deviation: deviations.map(|(own, next)| own * next).collect(),
-        }
-    }
-}
 
 impl Dataset {
     /// A set of `labels.len()` samples of `n_features` numbers, `features` `[n, n_features]`, which networks take as they are; labels are below `n_classes`. With [`Precision::F16`](crate::Precision::F16) they are rounded to
@@ -166,9 +101,27 @@ impl Dataset {
         Ok(Self { features: scaling.scaled(features)?, scaling: Some(applied), ..self.clone() })
     }
 
-    /// What the features were standardised with by [`scaled`](Self::scaled), several times as once; a [`Trainer`](crate::mlp::Trainer) gives it to its network.
-    pub fn applied_scaling(&self) -> Option<&Scaling> {
-        self.scaling.as_ref()
+    /// What a network takes that is trained on this set: pixels, or features, and what they were standardised with by [`scaled`](Self::scaled), several times as once.
+    pub fn inputs(&self) -> Inputs {
+        match self.features() {
+            Some(_) => Inputs::Features(self.scaling.clone()),
+            None => Inputs::Pixels,
+        }
+    }
+
+    /// Checks that the features are standardised as those of `train`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if they are not.
+    pub(in crate::mlp) fn expect_scaling_of(&self, train: &Self) -> Result<()> {
+        match self.scaling == train.scaling {
+            true => Ok(()),
+            false => Err(Error::shape(
+                format!("scaling of {}", self.source()),
+                format!("that of {}", train.source()),
+                if self.scaling.is_some() { "another" } else { "none" },
+            )),
+        }
     }
 
     /// Reads a file of features, an `.npy` file of `[n, n_features]` floating-point numbers (of more dimensions, the last ones are one), and one of labels as [`load`](Self::load). Numbers are rounded to single precision.
@@ -272,15 +225,4 @@ fn check_features(features: &[f32], n: usize, n_features: u32) -> Result<()> {
         return Err(Error::shape("features of the samples", expected, features.len()));
     }
     expect_finite(features, n_features as usize)
-}
-
-/// Checks that features, `n_features` of each sample, are finite.
-fn expect_finite(features: &[f32], n_features: usize) -> Result<()> {
-    match features.iter().position(|value| !value.is_finite()) {
-        Some(at) => {
-            let (sample, number) = (at / n_features, at % n_features);
-            Err(Error::shape(format!("feature {number} of sample {sample}"), "a finite number", features[at]))
-        }
-        None => Ok(()),
-    }
 }

@@ -26,7 +26,7 @@ use self::messages::{
     Attribute, DOUBLE, Dimension, FLOAT, Graph, INT, Model, Node, OperatorSet, Shape, Tensor, TensorType, Type, UINT8,
     Value,
 };
-use super::{Activation, Network, Scaling};
+use super::{Activation, Inputs, Network, Scaling};
 use crate::runtime::atomic_file;
 use crate::{Error, Result};
 
@@ -70,7 +70,7 @@ impl Network {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Option`] if an image of that size has another number of pixels than the network has inputs, or there are features in its place, or no features for a network with a scaling; [`Error::File`] if the file would have 2 GiB or more, which
+    /// [`Error::Option`] if an image of that size has another number of pixels than the network has inputs, or there are features in its place, or no features for a network that takes them; [`Error::File`] if the file would have 2 GiB or more, which
     /// protobuf does not allow, or cannot be written; an existing file is then unchanged.
     pub fn save_onnx(&self, path: impl AsRef<Path>, format: &OnnxFormat) -> Result<()> {
         let path = path.as_ref();
@@ -106,7 +106,7 @@ impl Network {
         graph.doc_string = "images: bytes, 0 background to 255 ink; logits: a number for each class".into();
         let first = if format.features && self.scaling().is_none() { "features" } else { "x1" };
         if format.features {
-            graph.doc_string = "features: numbers as they are; logits: a number for each class or target".into();
+            graph.doc_string = "features: numbers, not standardised; logits: a number for each class or target".into();
             graph.inputs.push(value("features", FLOAT, &image));
             if let Some(Scaling { mean, deviation }) = self.scaling() {
                 graph.initializers.push(doubles("mean", mean));
@@ -116,8 +116,8 @@ impl Network {
                 graph.nodes.push(node("Div", &["distances", "deviation"], "standardised", &[]));
                 graph.nodes.push(node("Cast", &["standardised"], "x1", &[("to", FLOAT.into())]));
             }
-        } else if self.scaling().is_some() {
-            return Err(Error::option("features", false, "true for a network whose inputs are standardised"));
+        } else if *self.inputs() != Inputs::Pixels {
+            return Err(Error::option("features", false, "true for a network whose inputs are features"));
         } else {
             graph.inputs.push(value("images", UINT8, &image));
             graph.initializers.push(tensor("scale", &[], &[255.0]));
@@ -318,13 +318,13 @@ mod tests {
         let text = "option image_size: 2x4 is not allowed (rows and columns of 6 pixels, the network's inputs)";
         assert_eq!(error.to_string(), text);
         let scaling = Scaling { mean: vec![1.0; 6], deviation: vec![0.1; 6] };
-        let network = network.with_scaling(scaling).unwrap();
+        let network = network.with_inputs(Inputs::Features(Some(scaling))).unwrap();
         network.save_onnx(&path, &OnnxFormat { features: true, ..OnnxFormat::default() }).unwrap();
         let graph = Model::decode(&std::fs::read(&path).unwrap()[..]).unwrap().graph.unwrap();
         let kinds: Vec<&str> = graph.nodes[..5].iter().map(|node| node.op_type.as_str()).collect();
         assert_eq!(kinds, ["Cast", "Sub", "Div", "Cast", "Gemm"]);
         let error = network.save_onnx(&path, &OnnxFormat::default()).unwrap_err();
-        let text = "option features: false is not allowed (true for a network whose inputs are standardised)";
+        let text = "option features: false is not allowed (true for a network whose inputs are features)";
         assert_eq!(error.to_string(), text);
         let error = network
             .save_onnx(folder.path().join("absent/net.onnx"), &OnnxFormat { features: true, ..OnnxFormat::default() })

@@ -9,7 +9,7 @@ use crate::mlp::options::{
     Activation, EarlyStopping, Engine, Init, Loss, MAX_CLASSES, MAX_WIDTH, Optimizer, Options, Precision, Reduction,
     Residence, Schedule,
 };
-use crate::mlp::{Dataset, Network, dispatch, network};
+use crate::mlp::{Dataset, Inputs, Network, dispatch, network};
 use crate::runtime::keep::Keep;
 use crate::runtime::setters::{checkpoint_setters, setters};
 use crate::{Device, Error, Memory, Result};
@@ -68,7 +68,7 @@ impl TrainerBuilder {
         self
     }
 
-    /// Initial weights, in place of drawn ones; of a network with the activation that is trained, and layer norms or batch norms exactly if they are.
+    /// Initial weights, in place of drawn ones; of a network with the activation that is trained, and layer norms or batch norms exactly if they are. The training set has the network's [`inputs`](Network::inputs), if it says what they are; its loss may be another.
     pub fn network(mut self, network: Network) -> Self {
         self.network = Some(network);
         self
@@ -118,6 +118,14 @@ impl TrainerBuilder {
         train.expect_precision(options.precision)?;
         for set in [test, validation].into_iter().flatten() {
             set.expect_columns_of(train)?;
+            set.expect_scaling_of(train)?;
+        }
+        // What says nothing of its inputs is taken for a network of pixels.
+        if let Some(network) = network.as_ref().filter(|network| *network.inputs() != Inputs::Pixels)
+            && *network.inputs() != train.inputs()
+        {
+            let what = format!("inputs of {}", train.source());
+            return Err(Error::shape(what, "features standardised as the given network's, or not as these", "others"));
         }
         if train.n_inputs() > MAX_WIDTH || train.n_classes() > MAX_CLASSES {
             let inputs = if train.features().is_some() { "features" } else { "pixels" };

@@ -10,6 +10,7 @@ pub use builder::TrainerBuilder;
 
 use super::checkpoint::{Checkpoint, TrainerState};
 use super::engines::{EpochPlan, SetId, Train};
+use super::inputs::Description;
 use super::options::{EarlyStopping, Engine, Options, Schedule, seed_in_32_bits};
 use super::report::{EpochReport, Evaluation, Report, SCHEMA, StoppedBy};
 use super::{Dataset, Network};
@@ -293,17 +294,14 @@ impl Trainer {
         })
     }
 
-    /// The present weights, with the loss and, if the training set was [`scaled`](Dataset::scaled), the scaling.
+    /// The present weights, with the loss, and what the training set says of the [inputs](Dataset::inputs).
     ///
     /// # Errors
     /// Errors of the device.
     pub fn network(&mut self) -> Result<Network> {
-        let network = Network::from_state(&self.sizes, self.options.activation, &self.engine.state()?)?;
-        let network = network.with_loss(self.options.loss);
-        match self.train.applied_scaling() {
-            Some(scaling) => network.with_scaling(scaling.clone()),
-            None => Ok(network),
-        }
+        let Options { activation, loss, .. } = self.options;
+        let description = Description { activation, loss, inputs: self.train.inputs() };
+        Network::from_state(&self.sizes, description, &self.engine.state()?)
     }
 
     /// The present state, from which a later run continues as if it had never stopped.
@@ -318,6 +316,7 @@ impl Trainer {
             sizes: self.sizes.clone(),
             n_train: self.train.len() as u64,
             data_checksum: *data_checksum,
+            inputs: self.train.inputs(),
             epochs: epochs.clone(),
             step: *step,
             loss_sum: *loss_sum,
