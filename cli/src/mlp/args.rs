@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{ArgGroup, Parser, Subcommand};
 use warpplay::mlp::{Activation, Engine, Loss, MAX_MODELS};
 
@@ -10,7 +11,7 @@ use crate::common::flags::{
 };
 use crate::common::{DeviceFlag, OutputFlags};
 use crate::mlp::conv::{EvaluateConvArgs, PredictConvArgs, TrainConvArgs};
-use crate::mlp::data::{Features, Header, SampleFlags};
+use crate::mlp::data::{Header, SampleFlags};
 use crate::mlp::image_flags::{ImageFlags, image_size};
 use crate::mlp::train_flags::{EvaluateFlag, TrainFlags};
 
@@ -146,9 +147,9 @@ pub struct PredictArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["index", "invert"])]
     pub samples: Option<PathBuf>,
 
-    /// What the numbers of --samples are, for a weight file that does not say it [default: the weight file's, else pixels]
-    #[arg(long, value_name = "HOW", value_enum, conflicts_with_all = ["image", "images"])]
-    pub features: Option<Features>,
+    /// The numbers of --samples are features, raw or as they were standardised before, and no pixels, of which the weight file says nothing [default: what the weight file says, else pixels]
+    #[arg(long, value_name = "HOW", value_parser = PossibleValuesParser::new(["raw"]), conflicts_with_all = ["image", "images"])]
+    pub features: Option<String>,
 
     /// Loss of the training, for a weight file that does not say it: cross_entropy gives classes; mse, huber outputs [default: the weight file's, else cross_entropy]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["image", "images"])]
@@ -281,7 +282,7 @@ mod tests {
             ("evaluate --activation", "the file's, else relu"),
             ("evaluate --loss", "the weight file's, else cross_entropy"),
             ("predict --loss", "the same"),
-            ("predict --features", "the weight file's, else pixels"),
+            ("predict --features", "what the weight file says, else pixels"),
             ("predict --activation", "the same"),
             ("convert --activation", "the same"),
             ("--label-column", "the first"),

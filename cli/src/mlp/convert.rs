@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use serde::Serialize;
-use warpplay::mlp::{Inputs, OnnxFormat, WeightLayout};
+use warpplay::mlp::{OnnxFormat, WeightLayout};
 
 use crate::common::{self, OutputFile};
 use crate::mlp::args::ConvertArgs;
@@ -31,11 +31,7 @@ pub fn run(args: &ConvertArgs) -> Result<()> {
     if let Some(path) = &args.save_onnx {
         network.save_onnx(
             path,
-            &OnnxFormat {
-                image_size: args.image_size,
-                softmax: args.softmax,
-                features: args.features || *network.inputs() != Inputs::Pixels,
-            },
+            &OnnxFormat { image_size: args.image_size, softmax: args.softmax, features: args.features },
         )?;
     }
     if let Some(path) = &args.save_weights {

@@ -41,7 +41,7 @@ impl Header {
 pub enum Features {
     /// As they are
     Raw,
-    /// Less the mean, by the standard deviation, each over the training set
+    /// Less the mean, by the standard deviation, each over the training set, or as the weight file says
     Standardised,
 }
 
@@ -172,18 +172,14 @@ impl DataFlags {
                 if self.features != Some(Features::Standardised) {
                     return Ok(set);
                 }
-                let train = match self.train_set {
-                    Some(_) => Some(self.file(Split::Train, Some(n_classes), loss)?),
-                    None => None,
-                };
-                if let Some(train) = &train {
-                    set.expect_columns_of(train)?;
+                if split == Split::Train || self.train_set.is_none() {
+                    let own = set.scaling()?;
+                    return set.scaled(scaling.unwrap_or(&own));
                 }
-                match (scaling, train) {
-                    (Some(scaling), _) => set.scaled(scaling),
-                    (None, Some(train)) => set.scaled(&train.scaling()?),
-                    (None, None) => Ok(set),
-                }
+                let train = self.file(Split::Train, Some(n_classes), loss)?;
+                set.expect_columns_of(&train)?;
+                let own = train.scaling()?;
+                set.scaled(scaling.unwrap_or(&own))
             }
             None => self.digits(split),
         })?;

@@ -6,9 +6,8 @@ use anyhow::{Result, ensure};
 use serde::Serialize;
 use warpplay::mlp::{CsvFormat, Inputs, Prediction, read_features, read_pixels};
 
-use crate::common::{self, Usage, table};
+use crate::common::{self, table};
 use crate::mlp::args::PredictArgs;
-use crate::mlp::data::Features;
 
 /// What is written.
 #[derive(Serialize)]
@@ -35,13 +34,9 @@ pub fn run(args: &PredictArgs, samples: &Path) -> Result<()> {
     let json = args.output.json_file()?;
     let (options, network) = (args.classify.options()?, args.classify.load()?);
     let loss = args.loss.unwrap_or(network.loss());
-    let inputs = match (args.features, network.inputs()) {
-        (None, said) | (Some(Features::Standardised), said @ Inputs::Features(Some(_))) => said.clone(),
-        (Some(Features::Raw), _) => Inputs::Features(None),
-        (Some(Features::Standardised), _) => {
-            let text = "--features standardised needs a weight file that has the means and deviations";
-            return Err(Usage(text.into()).into());
-        }
+    let inputs = match &args.features {
+        Some(_) => Inputs::Features(None),
+        None => network.inputs().clone(),
     };
     let is_features = inputs != Inputs::Pixels;
     let (device, mut classifier) = args.classify.open(&network, &args.device.device, options, is_features)?;

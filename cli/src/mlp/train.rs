@@ -34,10 +34,16 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     args.output.start_log();
     // Everything that can be wrong is found before any work is done.
     let checkpoint = args.checkpoint.resume.as_ref().map(Checkpoint::load).transpose()?;
-    let base = checkpoint.as_ref().map_or_else(Options::default, |checkpoint| checkpoint.options().clone());
+    let network = args.weights.start.as_ref().map(Network::load).transpose()?;
+    let before = match &checkpoint {
+        Some(checkpoint) => Some(checkpoint.network()?),
+        None => network.clone(),
+    };
+    let first =
+        || Options { loss: network.as_ref().map_or_else(Default::default, Network::loss), ..Options::default() };
+    let base = checkpoint.as_ref().map_or_else(first, |checkpoint| checkpoint.options().clone());
     let mut options = args.training.options(base)?;
     options.threads = args.threads.threads.or(options.threads);
-    let network = args.weights.start.as_ref().map(Network::load).transpose()?;
     expect_apart(args)?;
     args.checkpoint.expect_replaceable(|path| Checkpoint::load(path).is_ok())?;
     let json = args.output.json_file()?;
@@ -48,9 +54,9 @@ pub fn run(args: &TrainArgs) -> Result<()> {
     // The folder of the plot is made last: until then no other file can be in one that was missing, where it was not compared with the plot.
     let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let data = args.data.data();
-    let data = network.iter().fold(data, DataFlags::of_network);
     // What goes on from a network takes what it took.
-    let scaling = network.as_ref().and_then(Network::scaling);
+    let data = before.iter().fold(data, DataFlags::of_network);
+    let scaling = before.as_ref().and_then(Network::scaling);
     let (train, test) = data.load(options.loss, scaling)?;
     data.say_if_drawn(args.output.quiet)?;
     let device = args.device.open()?;

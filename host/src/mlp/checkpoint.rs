@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! safetensors   __metadata__  `warpplay_checkpoint`: a line of JSON with everything that is no tensor, and a checksum over the whole file;
-//!                             `activation`, as in a file of weights, if it is not ReLU
+//!                             and the metadata of a file of weights: activation, loss and inputs
 //!               gain1, shift1, … of the layer norms behind hidden layers, if there are any
 //!               W1, b1, …     weights [in, out] and biases: any reader of weight files can use a checkpoint
 //!               moment1.W1, … what the optimiser remembers, in the same shapes
@@ -393,8 +393,6 @@ impl State for TrainerState {
         let described = Description::of_file(bytes);
         let (meta, file) = Self::KIND.parse::<Meta<'static>>(path, bytes)?;
         check_meta(&meta).map_err(wrong)?;
-        let described = described.and_then(|said| said.checked(meta.sizes[0]));
-        let Description { inputs, .. } = described.map_err(wrong)?;
         let single = meta.options.precision != Precision::F64;
         let tensor = |name: String, shape: &[usize], finite: bool| -> Result<Vec<f64>> {
             let expected = if single { safetensors::Dtype::F32 } else { safetensors::Dtype::F64 };
@@ -432,6 +430,8 @@ impl State for TrainerState {
         };
         let layers = set("")?;
         let moments = (1..=meta.n_moments).map(|number| set(&moment_prefix(number))).collect::<Result<_>>()?;
+        let described = described.and_then(|said| said.checked(meta.sizes[0]));
+        let Description { inputs, .. } = described.map_err(wrong)?;
         Ok(Self {
             state: TrainState { layers, moments, loss_scale: meta.loss_scale },
             options: meta.options.into_owned(),

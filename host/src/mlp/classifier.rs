@@ -56,6 +56,8 @@ pub struct Classifier {
     precision: Precision,
     loss: Loss,
     /// Whether inputs are features, not images.
+    /// What the network says of its inputs.
+    inputs: Inputs,
     features: bool,
     memory: Memory,
 }
@@ -105,7 +107,8 @@ impl ClassifierBuilder {
         let (sizes, precision, loss) = (setup.sizes.clone(), setup.options.precision, setup.options.loss);
         let mut engine = dispatch::open(device, setup)?;
         engine.set_state(&self.network.to_state())?;
-        Ok(Classifier { engine, device: device.clone(), sizes, precision, loss, features: self.features, memory })
+        let (inputs, device) = (self.network.inputs().clone(), device.clone());
+        Ok(Classifier { engine, device, sizes, precision, loss, inputs, features: self.features, memory })
     }
 
     fn setup(&self) -> Result<Setup> {
@@ -137,7 +140,7 @@ impl Classifier {
         &self.memory
     }
 
-    /// Bytes of an image.
+    /// Bytes of an image, or features of a sample.
     pub fn n_inputs(&self) -> u32 {
         self.sizes[0]
     }
@@ -244,8 +247,15 @@ impl Classifier {
     /// Classifies a labelled set, or measures the loss of a set with targets.
     ///
     /// # Errors
-    /// [`Error::Option`] if the option `loss` does not go with the set; [`Error::Shape`] if its images have another size than the network's inputs, or a label is beyond its classes; errors of the device.
+    /// [`Error::Option`] if the option `loss` does not go with the set; [`Error::Shape`] if its images have another size than the network's inputs, its features were standardised with other means and deviations than the network's, or a label is beyond its classes; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
+        // A set that says nothing may have been standardised before.
+        if let (Inputs::Features(Some(own)), Inputs::Features(Some(of_set))) = (&self.inputs, set.inputs())
+            && *own != of_set
+        {
+            let what = format!("scaling of {}", set.source());
+            return Err(Error::shape(what, "the network's means and deviations", "others"));
+        }
         set.expect_for(&self.sizes, self.loss, self.features)?;
         set.expect_precision(self.precision)?;
         let id = self.engine.load(set)?;

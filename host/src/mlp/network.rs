@@ -59,7 +59,7 @@ pub struct BatchNorm {
 /// x [n_inputs]  ─►  x W + b  ─► ReLU ─►  …  ─►  x W + b  ─►  logits [n_outputs of the last layer]
 /// W             [n_inputs, n_outputs] f32, row-major: weight from input i to output o at  i · n_outputs + o
 /// b             [n_outputs] f32
-/// n_inputs      of the first layer the pixels of an image, of every other the n_outputs before
+/// n_inputs      of the first layer the pixels of an image or the features of a sample, of every other the n_outputs before
 /// in a file     safetensors: W1 [in, out], b1 [out], W2, …; or PyTorch's 0.weight [out, in], 0.bias [out], 2.weight, … (WeightLayout);
 ///               metadata `activation` with its name if it is not ReLU, `warpplay.loss` likewise if it is not cross entropy, `warpplay.inputs` `features` if they are no pixels, and
 ///               `warpplay.scaling` if these are standardised; layer norms are gain1 [out], shift1 [out], gain2, …, or PyTorch's 1.weight [out], 1.bias [out], 4.weight, …;

@@ -168,7 +168,16 @@ fn regressions_on_features_are_trained_and_evaluated() {
         "sweep --device cpu --loss huber --features raw --hidden none --batch 4 --epochs 1 --learning-rates 0,0.001 --seeds 1 --train-set set.csv --test-set set.csv --label-column y",
     );
     assert!(shown.contains("test loss"), "{shown}");
-    scratch.ok("convert --weights net --save-onnx net.onnx --features");
+    scratch.ok("convert --weights net --save-onnx net.onnx");
+    // What goes on takes what the network took: its loss, its scaling, also of other data, and so does what goes on from that.
+    fs::write(scratch.path("more.csv"), "a,y,b\n5,1.5,-10\n9,-0.5,-10\n3,7.5,-4\n7,5.5,-4\n").expect("a file");
+    let more = "--device cpu --hidden none --batch 4 --train-set more.csv --test-set more.csv --label-column y";
+    scratch.ok(&format!("train {more} --start net --epochs 1 --checkpoint state --save-weights next"));
+    let [before, after] = ["net", "next"].map(|name| Network::load(scratch.path(name)).expect("weights"));
+    assert_eq!((after.loss(), after.inputs()), (before.loss(), before.inputs()));
+    scratch.ok(&format!("train {more} --resume state --epochs 2 --save-weights next"));
+    assert_eq!(Network::load(scratch.path("next")).expect("weights").inputs(), before.inputs());
+    scratch.ok("evaluate --device cpu --weights raw --test-set set.csv --label-column y");
     for (line, text) in [
         ("train --loss mse", "loss mse needs samples with targets, named by --train-set and --test-set"),
         ("train --features raw", "features come from files alone, named by --train-set or --test-set"),
@@ -187,10 +196,6 @@ fn regressions_on_features_are_trained_and_evaluated() {
         ),
         ("predict --weights net --samples x.npy --json x.npy", "--json and --samples name the same file"),
         ("predict --weights net --image digit.png", "net: the network takes features, which --samples is for"),
-        (
-            "predict --weights raw --features standardised --samples x.npy",
-            "--features standardised needs a weight file that has the means and deviations",
-        ),
         ("evaluate --weights net", "loss mse needs samples with targets, named by --train-set and --test-set"),
     ] {
         let error = scratch.fails(2, line);

@@ -107,10 +107,14 @@ fn networks_keep_loss_and_scaling_in_their_files() -> Checked {
     let from = |train: &Arc<Dataset>| Trainer::builder(train).options(options.clone()).network(network.clone());
     assert!(from(&scaled).check().is_ok());
     let error = from(&raw).check().expect_err("raw").to_string();
-    assert!(
-        error.starts_with("inputs of two samples: expected features standardised as the given network's"),
-        "{error}"
-    );
+    let expected =
+        "inputs of two samples: expected standardised features, the given network's, got features as they are";
+    assert_eq!(error, expected);
+    let other = Arc::new(raw.scaled(&scaling([0.0; 2], [1.0; 2]))?);
+    let error = from(&other).check().expect_err("others").to_string();
+    assert!(error.ends_with("got those of other means and deviations"), "{error}");
+    assert!(matches!(classifier.evaluate(&other), Err(Error::Shape { .. })));
+    assert!(matches!(trainer.evaluate(&raw), Err(Error::Shape { .. })));
     let error = from(&scaled).test(&raw).check().expect_err("a raw test set").to_string();
     assert_eq!(error, "scaling of two samples: expected that of two samples, got none");
     Ok(())

@@ -47,7 +47,7 @@ pub struct OnnxFormat {
     pub image_size: Option<(u32, u32)>,
     /// Whether a second output `probabilities` has the softmax of the logits.
     pub softmax: bool,
-    /// Whether the input is `features`, float32 `[n, n_inputs]`, which are standardised with the network's [`scaling`](Network::scaling) if it has one; no images.
+    /// Whether the input is `features`, float32 `[n, n_inputs]`, and no images, also where the network's [`inputs`](Network::inputs) do not say it. They are standardised with the network's [`scaling`](Network::scaling) if it has one.
     pub features: bool,
 }
 
@@ -70,7 +70,7 @@ impl Network {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Option`] if an image of that size has another number of pixels than the network has inputs, or there are features in its place, or no features for a network that takes them; [`Error::File`] if the file would have 2 GiB or more, which
+    /// [`Error::Option`] if an image of that size has another number of pixels than the network has inputs, or there are features in its place; [`Error::File`] if the file would have 2 GiB or more, which
     /// protobuf does not allow, or cannot be written; an existing file is then unchanged.
     pub fn save_onnx(&self, path: impl AsRef<Path>, format: &OnnxFormat) -> Result<()> {
         let path = path.as_ref();
@@ -91,12 +91,13 @@ impl Network {
     fn to_onnx(&self, format: &OnnxFormat) -> Result<Model> {
         let sizes = self.sizes();
         let (n_inputs, n_classes) = (sizes[0], sizes[sizes.len() - 1]);
+        let features = format.features || *self.inputs() != Inputs::Pixels;
         let image = match format.image_size {
             Some((rows, cols)) if u64::from(rows) * u64::from(cols) != u64::from(n_inputs) => {
                 let allowed = format!("rows and columns of {n_inputs} pixels, the network's inputs");
                 return Err(Error::option("image_size", format!("{rows}x{cols}"), allowed));
             }
-            Some((rows, cols)) if format.features => {
+            Some((rows, cols)) if features => {
                 return Err(Error::option("image_size", format!("{rows}x{cols}"), "none with features"));
             }
             Some((rows, cols)) => vec![rows, cols],
@@ -104,9 +105,10 @@ impl Network {
         };
         let mut graph = Graph { name: "perceptron".into(), ..Graph::default() };
         graph.doc_string = "images: bytes, 0 background to 255 ink; logits: a number for each class".into();
-        let first = if format.features && self.scaling().is_none() { "features" } else { "x1" };
-        if format.features {
-            graph.doc_string = "features: numbers, not standardised; logits: a number for each class or target".into();
+        let first = if features && self.scaling().is_none() { "features" } else { "x1" };
+        if features {
+            let are = if self.scaling().is_some() { "not standardised" } else { "as in the training" };
+            graph.doc_string = format!("features: numbers, {are}; logits: a number for each class or target");
             graph.inputs.push(value("features", FLOAT, &image));
             if let Some(Scaling { mean, deviation }) = self.scaling() {
                 graph.initializers.push(doubles("mean", mean));
@@ -116,8 +118,6 @@ impl Network {
                 graph.nodes.push(node("Div", &["distances", "deviation"], "standardised", &[]));
                 graph.nodes.push(node("Cast", &["standardised"], "x1", &[("to", FLOAT.into())]));
             }
-        } else if *self.inputs() != Inputs::Pixels {
-            return Err(Error::option("features", false, "true for a network whose inputs are features"));
         } else {
             graph.inputs.push(value("images", UINT8, &image));
             graph.initializers.push(tensor("scale", &[], &[255.0]));
@@ -319,13 +319,10 @@ mod tests {
         assert_eq!(error.to_string(), text);
         let scaling = Scaling { mean: vec![1.0; 6], deviation: vec![0.1; 6] };
         let network = network.with_inputs(Inputs::Features(Some(scaling))).unwrap();
-        network.save_onnx(&path, &OnnxFormat { features: true, ..OnnxFormat::default() }).unwrap();
+        network.save_onnx(&path, &OnnxFormat::default()).unwrap();
         let graph = Model::decode(&std::fs::read(&path).unwrap()[..]).unwrap().graph.unwrap();
         let kinds: Vec<&str> = graph.nodes[..5].iter().map(|node| node.op_type.as_str()).collect();
         assert_eq!(kinds, ["Cast", "Sub", "Div", "Cast", "Gemm"]);
-        let error = network.save_onnx(&path, &OnnxFormat::default()).unwrap_err();
-        let text = "option features: false is not allowed (true for a network whose inputs are features)";
-        assert_eq!(error.to_string(), text);
         let error = network
             .save_onnx(folder.path().join("absent/net.onnx"), &OnnxFormat { features: true, ..OnnxFormat::default() })
             .unwrap_err();

@@ -124,8 +124,15 @@ impl TrainerBuilder {
         if let Some(network) = network.as_ref().filter(|network| *network.inputs() != Inputs::Pixels)
             && *network.inputs() != train.inputs()
         {
+            let said = |inputs: &Inputs| match inputs {
+                Inputs::Pixels => "pixels",
+                Inputs::Features(None) => "features as they are",
+                Inputs::Features(Some(_)) => "standardised features",
+            };
             let what = format!("inputs of {}", train.source());
-            return Err(Error::shape(what, "features standardised as the given network's, or not as these", "others"));
+            let (expected, found) = (said(network.inputs()), said(&train.inputs()));
+            let found = if expected == found { "those of other means and deviations" } else { found };
+            return Err(Error::shape(what, format!("{expected}, the given network's"), found));
         }
         if train.n_inputs() > MAX_WIDTH || train.n_classes() > MAX_CLASSES {
             let inputs = if train.features().is_some() { "features" } else { "pixels" };

@@ -259,8 +259,9 @@ impl Trainer {
     /// Classifies a labelled set with the present weights.
     ///
     /// # Errors
-    /// [`Error::Shape`] if it does not fit the network; errors of the device.
+    /// [`Error::Shape`] if it does not fit the network or is not standardised as the training set; errors of the device.
     pub fn evaluate(&mut self, set: &Arc<Dataset>) -> Result<Evaluation> {
+        set.expect_scaling_of(&self.train)?;
         set.expect_for(&self.sizes, self.options.loss, self.train.features().is_some())?;
         set.expect_precision(self.options.precision)?;
         let known = self.test.iter().find(|(_, test)| Arc::ptr_eq(test, set)).map(|(id, _)| *id);
