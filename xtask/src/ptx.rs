@@ -198,7 +198,7 @@ fn image(path: PathBuf) -> Option<Image> {
     let file = path.file_name()?.to_str()?;
     let (module, arch) = file.strip_suffix(".ptx")?.split_once('.')?;
     let included = fs::read_to_string(path.with_file_name(format!("{module}.rs"))).ok()?;
-    included.contains(&format!("/{file}.z\"")).then(|| Image {
+    included.contains(&format!("/{file}.lz\"")).then(|| Image {
         module: module.to_owned(),
         arch: arch.to_owned(),
         path: path.clone(),
