@@ -63,7 +63,7 @@ pub struct LaunchBounds {
     pub min_blocks: u32,
 }
 
-/// A device entry point, as the attribute [`kernel`](crate::cuda::kernel) describes it on the host.
+/// A device entry point, as the attribute [`kernel`](macro@crate::cuda::kernel) describes it on the host.
 pub trait Kernel: Copy + Send + Sync + 'static {
     /// The parameters' types, as a tuple.
     type Params: Copy + 'static;
@@ -82,7 +82,7 @@ pub trait Kernel: Copy + Send + Sync + 'static {
     unsafe fn call(params: Self::Params);
 }
 
-/// A kernel that declares its launch: the shape, and what is checked before. The attribute [`kernel`](crate::cuda::kernel) with `shape` makes it one.
+/// A kernel that declares its launch: the shape, and what is checked before. The attribute [`kernel`](macro@crate::cuda::kernel) with `shape` makes it one.
 #[cfg(not(target_arch = "nvptx64"))]
 #[diagnostic::on_unimplemented(
     message = "kernel `{Self}` does not declare its launch shape",

@@ -48,7 +48,7 @@
 //! | --- | --- |
 //! | [`cuda`] | the device layer: indices, barriers, shared memory, warps, atomics, arithmetic |
 //! | [`simt`] | runs kernels on the CPU, thread by thread, with checks (host only) |
-//! | [`kernel`], [`launch`], [`args`], [`ptx`] | what the host knows of a kernel, of a launch, of its arguments, of embedded PTX |
+//! | [`mod@kernel`], [`launch`], [`args`], [`ptx`] | what the host knows of a kernel, of a launch, of its arguments, of embedded PTX |
 //! | [`split_mix`] | random numbers by counter, of kernels and of the host |
 //! | [`mcts`] | the kernels of the tree search, its games, and what a game of one's own implements; needs the feature of that name |
 //! | [`azero`] | the kernels of the AlphaZero network, its search and its training; needs one of the features `azero-…` |
