@@ -195,6 +195,8 @@ pub mod cfr;
 pub mod mcts;
 #[cfg(feature = "mlp")]
 pub mod mlp;
+#[cfg(feature = "tile")]
+mod optimizer;
 #[cfg_attr(
     not(all(feature = "mcts", feature = "azero", feature = "mlp", feature = "shogi", feature = "cfr")),
     allow(dead_code, reason = "each family uses a part")

@@ -101,6 +101,7 @@
 //! | `tile/product.rs`, `tile/engines.rs`, `tile/case.rs` | a product of matrices differs from the plain program, in some shape, format or tile, or a wrong size is accepted |
 //! | `tile/beside.rs` | a bench takes what is no answer for the time of another program, or does not say why there is none |
 //! | `tile/rate.rs` | the peak of `mma.sync` is counted of other products than were made |
+//! | `tile/update.rs` | parameters that a product updates differ from the plain update by the gradient that the same product makes, or their copy from them, or what an update does not go with is taken |
 //! | `tile/rows.rs` | a product of gathered rows has other bits than one of rows copied together, bytes are other numbers, or what they do not go with is taken |
 //! | `shogi/reference.rs` | the plain rules, objective or learning of shogi differ from other people's programs |
 //! | `shogi/records.rs` | a record is read wrongly, or a bad one is not named; an encoding is not found |

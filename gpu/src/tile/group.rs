@@ -2,26 +2,27 @@
 //!
 //! A launch takes microseconds, and so do such products where the batch is small; and where they are large, the blocks that one of them leaves idle at its end take tiles of the next.
 
-use super::softmax::Softmax;
-use super::task::{Bf16, F16, GroupTask, ProductTask, activation};
+use super::epilogue::Alone;
+use super::task::{Bf16, F16, GroupTask, Member, ProductTask, activation};
+use super::update::Update;
 use super::wgmma::{ALONE, Tasks, product, shape_of_tiles, work_of};
 use crate::cuda::kernel;
 use crate::cuda::memory::load;
 use crate::cuda::tensor_map::TensorMap;
 
 impl GroupTask {
-    /// Product `number`.
+    /// Product `number`, and what is known of it.
     ///
     /// # Safety
     /// There is one, and maps for it.
     #[device_inline]
-    unsafe fn product(&self, number: u32) -> ProductTask {
+    unsafe fn product(&self, number: u32) -> (ProductTask, Member) {
         // SAFETY: as the caller vouches.
         let (maps, member, c) = unsafe {
             let member = load(self.members, number as usize);
             (self.maps.add(2 * number as usize), member, self.c.add(member.c as usize))
         };
-        ProductTask {
+        let task = ProductTask {
             maps,
             a: core::ptr::null(),
             b: core::ptr::null(),
@@ -38,6 +39,7 @@ impl GroupTask {
             a_part_stride: 0,
             b_part_stride: 0,
             c_part_stride: member.c_part_stride,
+            c_first: 0,
             m: member.m,
             n: member.n,
             k: self.k,
@@ -57,7 +59,30 @@ impl GroupTask {
             b_part_layers: 1,
             cluster: 1,
             a_rows: member.m,
-            reserved: 0,
+            c_short_stride: member.c_stride,
+        };
+        (task, member)
+    }
+
+    /// The product that the launch's tile `tile` belongs to, what is known of it, and where the tile is there.
+    ///
+    /// # Safety
+    /// There is one.
+    #[device_inline]
+    unsafe fn find<const R: usize, const GROUPS: u32, const HIGH: u32>(
+        &self,
+        tile: u32,
+    ) -> (ProductTask, Member, [u32; 3]) {
+        let (mut tile, mut number) = (tile, 0);
+        loop {
+            // SAFETY: the tile is one of the products', so there is this one.
+            let (task, member) = unsafe { self.product(number) };
+            let work = work_of::<R, GROUPS, HIGH>(&task);
+            if tile < work.tiles() {
+                return (task, member, work.tile_at(tile));
+            }
+            tile -= work.tiles();
+            number += 1;
         }
     }
 }
@@ -82,17 +107,43 @@ impl Tasks for &GroupTask {
 
     #[device_inline]
     unsafe fn locate<const R: usize, const GROUPS: u32, const HIGH: u32>(self, tile: u32) -> (ProductTask, [u32; 3]) {
-        let (mut tile, mut number) = (tile, 0);
-        loop {
-            // SAFETY: the tile is one of the products', so there is this one.
-            let task = unsafe { self.product(number) };
-            let work = work_of::<R, GROUPS, HIGH>(&task);
-            if tile < work.tiles() {
-                return (task, work.tile_at(tile));
-            }
-            tile -= work.tiles();
-            number += 1;
-        }
+        // SAFETY: as the caller vouches.
+        let (task, _, at) = unsafe { self.find::<R, GROUPS, HIGH>(tile) };
+        (task, at)
+    }
+}
+
+/// A group whose C are updated.
+#[derive(Clone, Copy)]
+struct Updated<'a>(&'a GroupTask);
+
+impl Tasks for Updated<'_> {
+    type Task = ProductTask;
+
+    #[device_inline]
+    fn maps(self) -> *const TensorMap {
+        self.0.maps
+    }
+
+    #[device_inline]
+    fn cluster(self) -> u32 {
+        1
+    }
+
+    #[device_inline]
+    fn tiles<const R: usize, const GROUPS: u32, const HIGH: u32>(self) -> u32 {
+        self.0.n_tiles
+    }
+
+    #[device_inline]
+    unsafe fn locate<const R: usize, const GROUPS: u32, const HIGH: u32>(self, tile: u32) -> (ProductTask, [u32; 3]) {
+        let Self(group) = self;
+        // SAFETY: as the caller vouches.
+        let (task, member, at) = unsafe { group.find::<R, GROUPS, HIGH>(tile) };
+        let c_short = group.c_short.wrapping_add(if group.c_short.is_null() { 0 } else { member.c_short as usize });
+        let (c_part_stride, c_parts) = (group.c_short_part_stride, group.c_parts);
+        let (c_first, c_short_stride) = (member.c, member.c_short_stride);
+        (ProductTask { c_short, c_part_stride, c_parts, c_first, c_short_stride, ..task }, at)
     }
 }
 
@@ -120,7 +171,7 @@ macro_rules! groups {
             )]
             pub unsafe fn $name(task: GroupTask) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.
-                unsafe { product::<$format, _, $sums, $groups, 1, true, true, ALONE, false, false>(&task, &Softmax::NONE) }
+                unsafe { product::<$format, _, $sums, $groups, 1, true, true, ALONE, _>(&task, Alone) }
             }
         )*
     };
@@ -135,4 +186,46 @@ groups! {
     tile_wgmma_f16_128_ab_group, F16, 64, 2;
     /// Half precision, tiles of 64 × 64.
     tile_wgmma_f16_64_single_ab_group, F16, 32, 1;
+}
+
+macro_rules! updates {
+    ($($(#[$doc:meta])* $name:ident, $format:ty, $sums:literal, $groups:literal;)*) => {
+        $(
+            $(#[$doc])*
+            ///
+            /// Gradients of the parameters of several layers, which an optimiser updates at once; the operands lie depth by depth.
+            ///
+            /// * Launch: as a product of these tiles, for all tiles of all products.
+            /// * Reads: the operands through their maps; `members`; `rates`, `step`.
+            /// * Writes: `c`, `c_short`; `first`, `second`.
+            /// * Shared: as the product.
+            /// * Cost: that of the products; a quad of each array read and written for four sums.
+            /// * Twin: `warpplay_cpu_ref::tile::product` and `warpplay_cpu_ref::mlp::optimizer::Update::apply`, for each.
+            /// * Source: PyTorch's definitions of SGD, Adam, AdamW and RMSprop.
+            ///
+            /// # Safety
+            /// As a group of products of these tiles, whose depth is not divided; C and what is remembered of it as [`update`](super::update) says, and as the epilogue asks.
+            #[kernel(
+                shape = |multiprocessors: u32| shape_of_tiles::<$sums, $groups, 1, ALONE>(task.n_tiles, 1, multiprocessors),
+                max_threads = 128 * ($groups + 1),
+                min_blocks = 1,
+                require = task.overflow.is_null()
+            )]
+            pub unsafe fn $name(task: GroupTask, update: Update) {
+                // SAFETY: launched with this shape, and the rest is as the kernel asks.
+                unsafe { product::<$format, _, $sums, $groups, 1, true, true, ALONE, _>(Updated(&task), &update) }
+            }
+        )*
+    };
+}
+
+updates! {
+    /// bfloat16, tiles of 128 × 128.
+    tile_wgmma_bf16_128_ab_group_update, Bf16, 64, 2;
+    /// bfloat16, tiles of 64 × 64.
+    tile_wgmma_bf16_64_single_ab_group_update, Bf16, 32, 1;
+    /// Half precision, tiles of 128 × 128.
+    tile_wgmma_f16_128_ab_group_update, F16, 64, 2;
+    /// Half precision, tiles of 64 × 64.
+    tile_wgmma_f16_64_single_ab_group_update, F16, 32, 1;
 }

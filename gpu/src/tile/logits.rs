@@ -30,7 +30,7 @@ macro_rules! softmaxes {
             )]
             pub unsafe fn $name(task: ProductTask, softmax: Softmax) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.
-                unsafe { product::<$format, _, 32, 1, 1, false, true, $quads, true, false>(&task, &softmax) }
+                unsafe { product::<$format, _, 32, 1, 1, false, true, $quads, _>(&task, &softmax) }
             }
         )*
     };

@@ -6,13 +6,14 @@
 //! | module | kernels | for |
 //! |---|---|---|
 //! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_128_high`, `…_64_single`: columns of a tile; `…_{128,64}_shared`: blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth; `tile_wgmma_e4m3_{128_high,128,64_single}` | `sm_90a` |
-//! | [`group`] | `tile_wgmma_{bf16,f16}_128_ab_group`, `…_64_single_ab_group`: several products | `sm_90a` |
+//! | [`group`] | `tile_wgmma_{bf16,f16}_128_ab_group`, `…_64_single_ab_group`: several products; `…_group_update`: an optimiser follows them | `sm_90a` |
+//! | [`gradients`] | `tile_wgmma_{bf16,f16}_{256,192,128,64_single}_ab_update`, `tile_wgmma_tf32_{128,64_single}_update`: C are parameters, which an optimiser updates by the product | `sm_90a` |
 //! | [`logits`] | `tile_wgmma_{bf16,f16}_64_{single,shared}_b_softmax`: logits, loss and its gradient | `sm_90a` |
 //! | [`moments`] | `tile_wgmma_{bf16,f16}_{256,128_high,128,64_single}_moments`: moments of the columns of C as well | `sm_90a` |
-//! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab`; `tile_mma_{bf16,f16}_64_b_softmax`: logits, loss and its gradient; `tile_mma_{bf16,f16,tf32}_{128,64}_{rows,bytes}`: rows of A gathered, A of bytes | `sm_80` on |
-//! | [`plain`] | `tile_plain_{128,64}`: rows and columns of a tile; `…_a`, `…_b`, `…_ab`; operands of single precision; `…_rows`, `…_bytes` | `sm_75` on |
+//! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab`; `tile_mma_{bf16,f16}_64_b_softmax`: logits, loss and its gradient; `tile_mma_{bf16,f16,tf32}_{128,64}_{rows,bytes}`: rows of A gathered, A of bytes; `tile_mma_{bf16,f16}_{128,64}_ab_update`, `tile_mma_tf32_{128,64}_update` | `sm_80` on |
+//! | [`plain`] | `tile_plain_{128,64}`: rows and columns of a tile; `…_a`, `…_b`, `…_ab`; operands of single precision; `…_rows`, `…_bytes`; `…_update`, `…_ab_update` | `sm_75` on |
 //!
-//! [`task`] is what a launch works on, [`images`] how A may be images, [`epilogue`] what becomes of its sums; [`softmax`] is one of those.
+//! [`task`] is what a launch works on, [`images`] how A may be images, [`epilogue`] what becomes of its sums; [`softmax`] and [`update`] are such.
 //!
 //! # Layout
 //! A is `[m][a_stride]`, of which `k` values a row are used, and B is `[n][b_stride]`: the columns of B lie one after the other, as weights `[outputs][inputs]` do. Or an operand lies depth by depth, `[k][stride]`; there are kernels for that where it has 16 bits, and in `plain`. C is `[m][c_stride]`.
@@ -35,6 +36,8 @@
 
 pub mod epilogue;
 #[cfg(feature = "tile-wgmma")]
+pub mod gradients;
+#[cfg(feature = "tile-wgmma")]
 pub mod group;
 pub mod images;
 #[cfg(feature = "tile-wgmma")]
@@ -49,6 +52,7 @@ pub mod rows;
 mod slab;
 pub mod softmax;
 pub mod task;
+pub mod update;
 #[cfg(feature = "tile-wgmma")]
 pub mod wgmma;
 mod work;
@@ -119,6 +123,20 @@ crate::kernel_set! {
     group::tile_wgmma_bf16_64_single_ab_group,
     group::tile_wgmma_f16_128_ab_group,
     group::tile_wgmma_f16_64_single_ab_group,
+    group::tile_wgmma_bf16_128_ab_group_update,
+    group::tile_wgmma_bf16_64_single_ab_group_update,
+    group::tile_wgmma_f16_128_ab_group_update,
+    group::tile_wgmma_f16_64_single_ab_group_update,
+    gradients::tile_wgmma_bf16_256_ab_update,
+    gradients::tile_wgmma_bf16_192_ab_update,
+    gradients::tile_wgmma_bf16_128_ab_update,
+    gradients::tile_wgmma_bf16_64_single_ab_update,
+    gradients::tile_wgmma_f16_256_ab_update,
+    gradients::tile_wgmma_f16_192_ab_update,
+    gradients::tile_wgmma_f16_128_ab_update,
+    gradients::tile_wgmma_f16_64_single_ab_update,
+    gradients::tile_wgmma_tf32_128_update,
+    gradients::tile_wgmma_tf32_64_single_update,
     logits::tile_wgmma_bf16_64_single_b_softmax,
     logits::tile_wgmma_bf16_64_shared_b_softmax,
     logits::tile_wgmma_f16_64_single_b_softmax,

@@ -1,6 +1,6 @@
 //! Products and convolutions whose columns' moments are wanted as well: for a norm of what they make, which then need not be read for it, and for column sums.
 
-use super::softmax::Softmax;
+use super::epilogue::WithMoments;
 use super::task::{Bf16, F16, ProductTask};
 use super::wgmma::{ALONE, product, shape, shape_of};
 use crate::cuda::kernel;
@@ -31,7 +31,7 @@ macro_rules! products {
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the maps are as the kernel asks.
-                unsafe { product::<$format, _, $sums, $groups, $high, false, false, ALONE, false, true>(&task, &Softmax::NONE) }
+                unsafe { product::<$format, _, $sums, $groups, $high, false, false, ALONE, _>(&task, WithMoments) }
             }
         )*
     };

@@ -43,7 +43,7 @@ pub const MAX_CLUSTER: u32 = 16;
 #[require((a_stride * a_bytes).is_multiple_of(16) && (b_stride * b_bytes).is_multiple_of(16))]
 #[require(mask_stride.is_multiple_of(4) && mask_stride >= n || mask.is_none())]
 #[require(side == 1 || (side == 3 || side == 5 || side == 7) && height >= 1 && width >= 1 && a_by_depth == b_by_depth)]
-#[require(b_part_layers >= 1 && (a_rows == m || !rows.is_none()))]
+#[require(b_part_layers >= 1 && (a_rows == m || !rows.is_none()) && (c_short_stride >= n || c_short.is_none()))]
 #[require(k <= division || bias.is_none() && mask.is_none() && residual.is_none() && residual_short.is_none() && c_short.is_none() && activation == activation::NONE)]
 #[require(side == 1 || a_by_depth != 0 || m.is_multiple_of(height * width) && division >= k && side * side * k <= b_stride)]
 #[require(side == 1 || a_by_depth == 0 || k.is_multiple_of(height * width) && n.is_multiple_of(side * side * super::images::COLUMNS))]
@@ -79,12 +79,12 @@ pub struct ProductTask {
     #[len(m as usize * c_stride as usize)]
     #[nullable]
     pub residual_short: *const u16,
-    /// `[divisions][m][c_stride]` C in single precision; null where `c_short` is not.
+    /// `[divisions][m][c_stride]` C in single precision; null where `c_short` is not, but in kernels that [update](super::update) C.
     #[len((k.div_ceil(division) - 1) as usize * c_part_stride as usize + m as usize * c_stride as usize)]
     #[nullable]
     pub c: *mut f32,
-    /// `[c_parts][m][c_stride]` C in the operands' format of 16 bits; null where `c` is not.
-    #[len((c_parts - 1) as usize * c_part_stride as usize + m as usize * c_stride as usize)]
+    /// `[c_parts][m][c_short_stride]` C in the operands' format of 16 bits; null where `c` is not, but in kernels that [update](super::update) C, which may write both.
+    #[len((c_parts - 1) as usize * c_part_stride as usize + m as usize * c_short_stride as usize)]
     #[nullable]
     pub c_short: *mut u16,
     /// Set to 1 where a value of `c` is not finite; may be null.
@@ -105,6 +105,8 @@ pub struct ProductTask {
     pub b_part_stride: u64,
     /// Values from a part or division of C to the next.
     pub c_part_stride: u64,
+    /// Number of C's first value among those of which an optimiser remembers something; read by kernels that [update](super::update) C.
+    pub c_first: u64,
     /// Rows of C; of A too, where none are gathered.
     pub m: u32,
     /// Columns of B and C.
@@ -143,11 +145,11 @@ pub struct ProductTask {
     pub cluster: u32,
     /// Rows of A; `m` where none are gathered.
     pub a_rows: u32,
-    /// 0.
-    pub reserved: u32,
+    /// Values from a row of `c_short` to the next: `c_stride`, but in kernels that [update](super::update) C.
+    pub c_short_stride: u32,
 }
 
-const _: () = assert!(size_of::<ProductTask>() == 208);
+const _: () = assert!(size_of::<ProductTask>() == 216);
 
 impl ProductTask {
     /// What sums are multiplied with before the bias is added.
@@ -173,6 +175,8 @@ pub struct Member {
     pub c: u64,
     /// Values from a division of C to the next.
     pub c_part_stride: u64,
+    /// First value of its C in parts of 16 bits in that of the launch, where C is [updated](super::update).
+    pub c_short: u64,
     /// Rows of A and C.
     pub m: u32,
     /// Columns of B and C.
@@ -185,6 +189,10 @@ pub struct Member {
     pub a_parts: u32,
     /// What sums are multiplied with.
     pub factor: f32,
+    /// Values from a row of its C in parts of 16 bits to the next.
+    pub c_short_stride: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 /// Several products of one depth in a launch, such as the gradients of all layers; each has a C in single precision.
@@ -192,9 +200,11 @@ pub struct Member {
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[args(
     /// Values of all C.
-    c_len: usize
+    c_len: usize,
+    /// Values of all C in parts of 16 bits.
+    c_short_len: usize
 )]
-#[require(k >= 1 && n_members >= 1 && n_tiles >= 1 && (1..=MAX_PARTS).contains(&b_parts))]
+#[require(k >= 1 && n_members >= 1 && n_tiles >= 1 && (1..=MAX_PARTS).contains(&b_parts) && (1..=MAX_PARTS).contains(&c_parts))]
 pub struct GroupTask {
     /// `[n_members][2]` A and B of each product.
     #[len(2 * n_members)]
@@ -205,6 +215,12 @@ pub struct GroupTask {
     /// All C.
     #[len(c_len)]
     pub c: *mut f32,
+    /// All C in parts of 16 bits, where they are [updated](super::update); null for none.
+    #[len(c_short_len)]
+    #[nullable]
+    pub c_short: *mut u16,
+    /// Values from a part of `c_short` to the next.
+    pub c_short_part_stride: u64,
     /// Set to 1 where a value of `c` is not finite; may be null.
     #[len(1)]
     #[nullable]
@@ -217,9 +233,13 @@ pub struct GroupTask {
     pub n_members: u32,
     /// Tiles of all products, of each in all divisions of the depth.
     pub n_tiles: u32,
+    /// Parts of `c_short`.
+    pub c_parts: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<Member>() == 40 && size_of::<GroupTask>() == 48);
+const _: () = assert!(size_of::<Member>() == 56 && size_of::<GroupTask>() == 72);
 
 /// Products of parts that a product of numbers takes.
 ///

@@ -5,10 +5,9 @@
 
 use core::borrow::Borrow;
 
-use super::epilogue::{self, Part, meet, write, write_with_moments};
+use super::epilogue::{self, Alone, Ending, Part, meet};
 use super::images::{self, Column, Pixel, taps_of_depth};
 use super::slab::Slabs;
-use super::softmax::Softmax;
 use super::task::{Bf16, E4m3, F16, Format, ProductTask, Tf32, n_pairs};
 use super::work::{Work, depths_of};
 use crate::cuda::math::opaque;
@@ -257,10 +256,10 @@ unsafe fn maps_at(maps: *const TensorMap) -> [MapAt; 2] {
     unsafe { [MapAt::new(maps), MapAt::new(maps.add(1))] }
 }
 
-/// See the module. `S`: whether the rows of C become gradients of `softmax`; `M`: whether moments of its columns are wanted.
+/// See the module.
 ///
 /// # Safety
-/// Launched with `shape`; with `M` what [`write_with_moments`] asks for; the maps are those of the tasks, with the rectangles that the kernel asks for, and the tasks' arrays have the lengths they say; with `S` C has as many columns as [`softmax`](super::softmax) allows.
+/// Launched with `shape`; the maps are those of the tasks, with the rectangles that the kernel asks for, and the tasks' arrays have the lengths they say; and what `ending` asks for.
 #[device_inline]
 pub(super) unsafe fn product<
     F: Multiply<R, A, B>,
@@ -271,11 +270,10 @@ pub(super) unsafe fn product<
     const A: bool,
     const B: bool,
     const N: usize,
-    const S: bool,
-    const M: bool,
+    E: Ending,
 >(
     tasks: T,
-    softmax: &Softmax,
+    ending: E,
 ) {
     // The same in all lanes, and known to be so: conditions on it do not split warps.
     let warp_index = warp::shuffle(warp::ALL, thread::warp_index(), 0);
@@ -308,12 +306,12 @@ pub(super) unsafe fn product<
             if GROUPS == 2 {
                 wgmma::fewer_registers::<FETCHER_REGISTERS>(&whole);
             }
-            fetch::<F, T, R, GROUPS, HIGH, A, B, N, M>(tasks, ring, warp_index);
+            fetch::<F, T, R, GROUPS, HIGH, A, B, N, E>(tasks, ring, warp_index);
         } else {
             if GROUPS == 2 {
                 wgmma::more_registers::<WORKER_REGISTERS>(&whole);
             }
-            work::<F, T, R, GROUPS, HIGH, A, B, N, S, M>(tasks, softmax, (ring, bias), &whole);
+            work::<F, T, R, GROUPS, HIGH, A, B, N, E>(tasks, ending, (ring, bias), &whole);
         }
     }
 }
@@ -359,7 +357,7 @@ unsafe fn fetch<
     const A: bool,
     const B: bool,
     const N: usize,
-    const M: bool,
+    E: Ending,
 >(
     tasks: T,
     ring: Ring,
@@ -446,13 +444,11 @@ unsafe fn fetch<
         stage += to - from;
         // When the bias is there.
         sync_simt();
-        if M {
-            // When moments are there, and when they are read.
-            let mut barrier = 0;
-            while barrier < 2 * HIGH {
-                sync_simt();
-                barrier += 1;
-            }
+        // When the others meet in the epilogue.
+        let mut meeting = 0;
+        while meeting < E::MEETINGS * HIGH {
+            sync_simt();
+            meeting += 1;
         }
         if N == SHARED {
             // When the sums are there, and when they are read.
@@ -489,11 +485,10 @@ unsafe fn work<
     const A: bool,
     const B: bool,
     const N: usize,
-    const S: bool,
-    const M: bool,
+    E: Ending,
 >(
     tasks: T,
-    softmax: &Softmax,
+    ending: E,
     (ring, bias): (Ring, Shared<f32>),
     whole: &WholeGroup,
 ) {
@@ -584,16 +579,9 @@ unsafe fn work<
         // SAFETY: each value of C is one warp's, the exchange lies behind the bias, and the group's bias is complete.
         unsafe {
             let second = Part { row: part.row + GROUP_ROWS, ..part };
-            if M {
-                write_with_moments::<F, R>(task, &d, part, FIRST_BARRIER + group);
-                if HIGH == 2 {
-                    write_with_moments::<F, R>(task, &e, second, FIRST_BARRIER + group);
-                }
-            } else {
-                write::<F, R, N, S>(task, softmax, &d, part);
-                if HIGH == 2 {
-                    write::<F, R, N, S>(task, softmax, &e, second);
-                }
+            ending.write::<F, R, N>(task, &d, part, FIRST_BARRIER + group);
+            if HIGH == 2 {
+                ending.write::<F, R, N>(task, &e, second, FIRST_BARRIER + group);
             }
         }
         half = width::<R>() - half;
@@ -658,7 +646,7 @@ macro_rules! products {
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the maps are as the kernel asks.
-                unsafe { product::<$format, _, $sums, $groups, $high, $a, $b, $quads, false, false>(&task, &Softmax::NONE) }
+                unsafe { product::<$format, _, $sums, $groups, $high, $a, $b, $quads, _>(&task, Alone) }
             }
         )*
     };

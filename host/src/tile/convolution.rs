@@ -247,6 +247,7 @@ impl<T: Operand> ConvolutionBuilder<T> {
             factor,
             rectifier,
             moments,
+            updates: None,
             gathered: None,
         })
     }

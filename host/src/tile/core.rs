@@ -3,12 +3,14 @@
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 use warpplay_gpu::ptx::embedded::{TILE_MMA, TILE_PLAIN, TILE_WGMMA};
 use warpplay_gpu::tile::task::{MAX_PARTS, MOMENT_ROWS, ProductTaskArgs, activation, n_pairs};
+use warpplay_gpu::tile::update::UpdateArgs;
 use warpplay_gpu::tile::wgmma::{self, GROUP_ROWS};
 
 use super::choice::shared_split;
 use super::engine::{Engine, Launch};
 use super::shares::Shares;
 use super::size::{CLUSTERS, Tile};
+use super::update::{self, UpdateLaunch};
 use super::{mma, moments, plain};
 use crate::runtime::tensor_map::{Matrix, Pixels, Values, image_map, tensor_map};
 use crate::{Backend, Buffer, Device, Error, In, InOut, LaunchShape, Module, Precision, Result, Stream};
@@ -70,8 +72,9 @@ pub(crate) struct Shape {
     /// `None` for rows of A as they lie, of the operands' format.
     pub gathered: Option<Gathered>,
     pub c_stride: u32,
+    /// Of a C of 16 bits, or of the copy where C is updated.
     pub c_parts: u32,
-    /// Values from a part or division of C to the next.
+    /// Values from a part or division of C to the next; where C is updated, of its copy.
     pub c_part_stride: u64,
     pub mask_stride: u32,
     /// Depths of a division.
@@ -80,6 +83,8 @@ pub(crate) struct Shape {
     pub rectifier: bool,
     /// Whether moments of the columns of C are made too.
     pub moments: bool,
+    /// Where the product is the gradient of C, which an optimiser updates, values from a row of the copy of C to the next.
+    pub updates: Option<u32>,
 }
 
 /// Largest number of rows, columns or depths; so a C has fewer tiles than 32 bits count, since it fits into memory.
@@ -233,6 +238,9 @@ impl Shape {
             let allowed = format!("false for {} by engine {engine}: bf16 and f16 by wgmma", self.precision(engine));
             return Err(Error::option("moments", true, allowed));
         }
+        if let Some(copy_stride) = self.updates {
+            update::check(self, copy_stride)?;
+        }
         for (name, size) in [("n", n), ("c_stride", c_stride)] {
             if self.moments && !size.is_multiple_of(4) {
                 return Err(Error::option(name, size, "a multiple of 4 with moments, of 8 for C in 16 bits"));
@@ -308,6 +316,7 @@ impl Shape {
     fn has_kernel(&self, engine: Engine, tile: Tile) -> bool {
         tile.reads(engine, self.values, [self.a.by_depth, self.b.by_depth])
             && (!self.moments || moments::has(tile))
+            && (self.updates.is_none() || update::has(engine, self.values, tile, [self.a.by_depth, self.b.by_depth]))
             && (self.gathered.is_none() || matches!(tile, Tile::Rows128Columns128 | Tile::Rows64Columns64))
     }
 
@@ -398,7 +407,8 @@ impl Kernels {
         // The bits of an image do not depend on how many there are: its depth is not shared.
         let of_images = shape.images.is_some() && !shape.b.by_depth;
         let shared = || shared_split(|tile| shape.n_tiles(tile), shape.slabs(), self.multiprocessors);
-        let is_shared = Tile::Rows64Columns64.is_shared(self.engine, shape.values) && !of_images && !shape.moments;
+        let is_shared = Tile::Rows64Columns64.is_shared(self.engine, shape.values)
+            && !(of_images || shape.moments || shape.updates.is_some());
         is_shared.then(shared).flatten().unwrap_or_else(|| (self.fastest(shape, 1), 1))
     }
 }
@@ -421,7 +431,13 @@ pub(crate) struct Core {
     pub cluster: u32,
     /// Blocks that run at a time: the device's multiprocessors, or those of the clusters that it runs at once.
     pub(super) multiprocessors: u32,
-    launch: Launch,
+    launch: Kernel,
+}
+
+/// Launches the kernel.
+enum Kernel {
+    Product(Launch),
+    Update(UpdateLaunch),
 }
 
 impl Core {
@@ -446,10 +462,11 @@ impl Core {
             let lie = if by_depth == [false; 2] { "" } else { " for operands that lie depth by depth" };
             let allowed = Tile::ALL.iter().filter(|&&tile| shape.has_kernel(engine, tile)).map(|tile| tile.name());
             let allowed = allowed.collect::<Vec<_>>().join(", ");
-            let with = match (shape.moments, shape.gathered) {
-                (true, _) => " with moments",
-                (_, Some(Gathered { bytes: true, .. })) => " with bytes",
-                (_, Some(_)) => " with gathered rows",
+            let with = match (shape.moments, shape.updates.is_some(), shape.gathered) {
+                (true, ..) => " with moments",
+                (_, true, _) => " with an update",
+                (.., Some(Gathered { bytes: true, .. })) => " with bytes",
+                (.., Some(_)) => " with gathered rows",
                 _ => "",
             };
             let precision = shape.precision(engine);
@@ -459,9 +476,14 @@ impl Core {
             let [wide, square, small] = OF_FILTERS;
             return Err(Error::option("tile", tile, format!("{wide}, {square} or {small}")));
         }
-        if cluster > 1 && (shape.moments || !tile.is_shared(engine, shape.values)) {
-            let (precision, moments) = (shape.precision(engine), if shape.moments { " with moments" } else { "" });
-            let allowed = format!("1 for tile {tile}{moments} in {precision} by engine {engine}");
+        if cluster > 1 && (shape.moments || shape.updates.is_some() || !tile.is_shared(engine, shape.values)) {
+            let precision = shape.precision(engine);
+            let with = match (shape.moments, shape.updates.is_some()) {
+                (true, _) => " with moments",
+                (_, true) => " with an update",
+                _ => "",
+            };
+            let allowed = format!("1 for tile {tile}{with} in {precision} by engine {engine}");
             return Err(Error::option("cluster", cluster, allowed));
         }
         macro_rules! launch {
@@ -487,6 +509,11 @@ impl Core {
                     _ => None,
                 }
             };
+        }
+        if shape.updates.is_some() {
+            let launch = update::launch(module, shape.values, engine, tile, by_depth)?;
+            let launch = launch.map(Kernel::Update).ok_or_else(refused)?;
+            return Ok(Self { shape, engine, tile, cluster, multiprocessors, launch });
         }
         let bytes = shape.gathered.map(|gathered| gathered.bytes);
         let launch = match engine {
@@ -555,7 +582,7 @@ impl Core {
             Engine::Mma => mma::launch(module, shape.values, tile, by_depth, bytes)?,
             Engine::Plain => plain::launch(module, tile, by_depth, bytes)?,
         };
-        let launch = launch.ok_or_else(refused)?;
+        let launch = launch.map(Kernel::Product).ok_or_else(refused)?;
         Ok(Self { shape, engine, tile, cluster, multiprocessors, launch })
     }
 
@@ -607,10 +634,10 @@ impl Core {
         Err(Error::shape(what, "an address that is a multiple of 16", format!("{:?}", buffer.as_ptr())))
     }
 
-    /// Queues the product of the first `m` rows, or of all. The maps, which [`Engine::Wgmma`] needs, are those of [`maps`](Self::maps) for the operands in `views`, and one of the two forms of C is there.
+    /// Queues the product of the first `m` rows, or of all, which is no gradient that updates C. The maps, which [`Engine::Wgmma`] needs, are those of [`maps`](Self::maps) for the operands in `views`, and one of the two forms of C is there.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a buffer that is too short; errors of the device.
+    /// [`Error::Shape`] for a buffer that is too short; [`Error::Option`] for a product that updates C; errors of the device.
     pub fn run<'a>(
         &self,
         stream: &Stream,
@@ -618,7 +645,31 @@ impl Core {
         maps: impl Into<Option<&'a Buffer<TensorMap>>>,
         views: Views<'a>,
     ) -> Result<()> {
-        (self.launch)(stream, self.multiprocessors, self.task(m, maps, views))
+        match &self.launch {
+            Kernel::Product(launch) => launch(stream, self.multiprocessors, self.task(m, maps, views)),
+            Kernel::Update(_) => Err(Error::option("update", true, "false without an optimiser: see `run_update`")),
+        }
+    }
+
+    /// Queues the product, which is the gradient of C, and the update of C. `c_first` is the number of C's first value among those of which `update` remembers something, a multiple of 4; C, too, begins at a multiple of 16 bytes.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); [`Error::Option`] for a product that does not update C.
+    pub fn run_update<'a>(
+        &self,
+        stream: &Stream,
+        maps: impl Into<Option<&'a Buffer<TensorMap>>>,
+        views: Views<'a>,
+        c_first: usize,
+        update: UpdateArgs<'a>,
+    ) -> Result<()> {
+        match &self.launch {
+            Kernel::Product(_) => Err(Error::option("update", false, "true for a product that is to update C")),
+            Kernel::Update(launch) => {
+                let task = ProductTaskArgs { c_first: c_first as u64, ..self.task(self.shape.m, maps, views) };
+                launch(stream, self.multiprocessors, task, update)
+            }
+        }
     }
 
     /// What the kernel works on.
@@ -682,7 +733,8 @@ impl Core {
             b_part_layers: self.shape.b_part_layers(),
             cluster: self.cluster,
             a_rows: self.shape.a_rows(m),
-            reserved: 0,
+            c_first: 0,
+            c_short_stride: self.shape.updates.unwrap_or(c_stride),
             a_bytes: self.shape.a_bytes(),
             b_bytes: self.shape.value_bytes(),
             a_by_depth: a.by_depth.into(),

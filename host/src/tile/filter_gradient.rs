@@ -184,6 +184,7 @@ impl<T: Operand> FilterGradientBuilder<T> {
             factor,
             rectifier: false,
             moments: false,
+            updates: None,
             gathered: None,
         };
         Ok(FilterGradient {

@@ -3,6 +3,7 @@
 use warpplay_gpu::cuda::tensor_map::TensorMap;
 use warpplay_gpu::tile::group;
 use warpplay_gpu::tile::task::{GroupTaskArgs, Member};
+use warpplay_gpu::tile::update::UpdateArgs;
 
 use super::core::{Kernels, Shape};
 use super::engine::Engine;
@@ -11,14 +12,18 @@ use crate::runtime::tensor_map::Values;
 use crate::{Buffer, Error, InOut, Result, Stream};
 
 /// Launches one of the kernels on so many multiprocessors.
-type Launch = Box<dyn Fn(&Stream, u32, GroupTaskArgs<'_>) -> Result<()> + Send + Sync>;
+enum Launch {
+    Products(Box<dyn Fn(&Stream, u32, (GroupTaskArgs<'_>,)) -> Result<()> + Send + Sync>),
+    Updates(Box<dyn Fn(&Stream, u32, (GroupTaskArgs<'_>, UpdateArgs<'_>)) -> Result<()> + Send + Sync>),
+}
 
-/// A product of a group: its sizes, its operands with the first value of each, and the first value of its C in that of the group.
+/// A product of a group: its sizes, its operands with the first value of each, and the first value of its C in that of the group; of an updated C, also that of its copy in the copies'.
 pub(crate) struct OfGroup<'a> {
     pub shape: Shape,
     pub a: (&'a Buffer<u16>, usize),
     pub b: (&'a Buffer<u16>, usize),
     pub c: usize,
+    pub copy: usize,
 }
 
 /// Products that are launched together. Both operands of each lie depth by depth, and C is of single precision.
@@ -30,6 +35,10 @@ pub(crate) struct Group {
     n_tiles: u32,
     /// Values of all C.
     c_len: usize,
+    /// Parts of the copies of updated C, and values from one to the next; values of all.
+    c_parts: u32,
+    c_short_part_stride: u64,
+    c_short_len: usize,
     multiprocessors: u32,
     launch: Launch,
 }
@@ -47,7 +56,7 @@ impl Group {
     /// Checks the sizes and finds the kernel.
     ///
     /// # Errors
-    /// [`Error::Option`] for a size or stride that is not allowed, for another engine than [`Engine::Wgmma`], and for products of different depth, parts of B or format; [`Error::Shape`] for a buffer that is too short; errors of the device.
+    /// [`Error::Option`] for a size or stride that is not allowed, for another engine than [`Engine::Wgmma`], and for products of different depth, parts of B or format, or of which some are updated; [`Error::Shape`] for a buffer that is too short; errors of the device.
     pub fn new(stream: &Stream, kernels: &Kernels, products: &[OfGroup<'_>]) -> Result<Self> {
         let Kernels { module, engine, shares, multiprocessors } = kernels;
         let (engine, multiprocessors) = (*engine, *multiprocessors);
@@ -60,52 +69,70 @@ impl Group {
         let n_tiles = |tile: Tile| products.iter().map(|product| product.shape.n_tiles(tile)).sum::<u64>();
         let tiles = [Tile::Rows128Columns128, Tile::Rows64Columns64];
         let tile = Tile::fastest(*shares, &tiles, n_tiles, multiprocessors);
-        let (mut maps, mut members, mut c_len) = (Vec::new(), Vec::new(), 0);
-        for &OfGroup { shape, a, b, c } in products {
+        let (mut maps, mut members, mut c_len, mut c_short_len) = (Vec::new(), Vec::new(), 0, 0);
+        for &OfGroup { shape, a, b, c, copy } in products {
             shape.check(engine)?;
-            if (shape.values, shape.k, shape.b.parts) != (first.values, first.k, first.b.parts) {
-                let of = |shape: &Shape| format!("{:?}, {}, {}", shape.values, shape.k, shape.b.parts);
+            let alike = |of: &Shape| (of.values, of.k, of.b.parts, of.updates.map(|_| (of.c_parts, of.c_part_stride)));
+            if alike(&shape) != alike(&first) {
+                let of = |shape: &Shape| format!("{:?}", alike(shape));
                 return Err(Error::option(
-                    "format, depth, parts of B",
+                    "format, depth, parts of B, copy of an updated C",
                     of(&shape),
                     format!("{} as the first of the group", of(&first)),
                 ));
             }
-            let Shape { m, n, c_stride, c_part_stride, division, factor, .. } = shape;
+            let Shape { m, n, c_stride, c_part_stride, division, factor, updates, .. } = shape;
             maps.extend(shape.maps(tile, a, b)?);
             members.push(Member {
                 c: c as u64,
                 c_part_stride,
+                c_short: copy as u64,
+                c_short_stride: updates.unwrap_or(c_stride),
                 m,
                 n,
                 c_stride,
                 division,
                 a_parts: shape.a.parts,
                 factor,
+                reserved: 0,
             });
             let divisions = u64::from(shape.divisions() - 1) * c_part_stride;
             c_len = c_len.max(c + divisions as usize + m as usize * c_stride as usize);
+            if let Some(copy_stride) = updates {
+                let parts = u64::from(shape.c_parts - 1) * c_part_stride;
+                c_short_len = c_short_len.max(copy + parts as usize + m as usize * copy_stride as usize);
+            }
         }
         macro_rules! launch {
-            ($($precision:ident, $tile:ident, $kernel:ident;)*) => {
+            ($of:ident, $arguments:ty; $($precision:ident, $tile:ident, $kernel:ident;)*) => {
                 match (first.values, tile, products.iter().all(|product| product.shape.a.by_depth && product.shape.b.by_depth)) {
                     $((Values::$precision, Tile::$tile, true) => {
                         let function = module.function(group::$kernel)?;
-                        let launch = move |stream: &Stream, multiprocessors: u32, task: GroupTaskArgs<'_>| {
-                            // SAFETY: the maps are of this kernel's tile and of the operands of the members, which `Group` holds together; the products' C lie apart, as their maker sees to.
-                            unsafe { stream.run_unchecked_with(&function, (multiprocessors,), (task,)) }
+                        let launch = move |stream: &Stream, multiprocessors: u32, arguments: $arguments| {
+                            // SAFETY: the maps are of this kernel's tile and of the operands of the members, which `Group` holds together; the products' C lie apart, as their maker sees to, and with an update they and what is remembered of them begin at multiples of 16 bytes.
+                            unsafe { stream.run_unchecked_with(&function, (multiprocessors,), arguments) }
                         };
-                        Box::new(launch) as Launch
+                        Launch::$of(Box::new(launch))
                     })*
                     (values, ..) => return Err(Error::option("operands of a group", format!("{values:?}"), "bf16 and f16, depth by depth")),
                 }
             };
         }
-        let launch = launch! {
-            Bf16, Rows128Columns128, tile_wgmma_bf16_128_ab_group;
-            Bf16, Rows64Columns64, tile_wgmma_bf16_64_single_ab_group;
-            F16, Rows128Columns128, tile_wgmma_f16_128_ab_group;
-            F16, Rows64Columns64, tile_wgmma_f16_64_single_ab_group;
+        let launch = match first.updates {
+            None => launch! {
+                Products, (GroupTaskArgs<'_>,);
+                Bf16, Rows128Columns128, tile_wgmma_bf16_128_ab_group;
+                Bf16, Rows64Columns64, tile_wgmma_bf16_64_single_ab_group;
+                F16, Rows128Columns128, tile_wgmma_f16_128_ab_group;
+                F16, Rows64Columns64, tile_wgmma_f16_64_single_ab_group;
+            },
+            Some(_) => launch! {
+                Updates, (GroupTaskArgs<'_>, UpdateArgs<'_>);
+                Bf16, Rows128Columns128, tile_wgmma_bf16_128_ab_group_update;
+                Bf16, Rows64Columns64, tile_wgmma_bf16_64_single_ab_group_update;
+                F16, Rows128Columns128, tile_wgmma_f16_128_ab_group_update;
+                F16, Rows64Columns64, tile_wgmma_f16_64_single_ab_group_update;
+            },
         };
         Ok(Self {
             maps: stream.upload(&maps)?,
@@ -115,20 +142,61 @@ impl Group {
             n_tiles: u32::try_from(n_tiles(tile))
                 .map_err(|_| Error::shape("tiles of a group", u32::MAX, n_tiles(tile)))?,
             c_len,
+            c_parts: first.c_parts,
+            c_short_part_stride: first.c_part_stride,
+            c_short_len,
             multiprocessors,
             launch,
         })
     }
 
-    /// Queues all products. The operands are still where they were.
+    /// Queues all products, whose C are not updated. The operands are still where they were.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a C that is too short; errors of the device.
+    /// [`Error::Shape`] for a C that is too short; [`Error::Option`] for products that update; errors of the device.
     pub fn run(&self, stream: &Stream, c: InOut<'_, f32>, overflow: InOut<'_, u32>) -> Result<()> {
-        let Self { maps, members, k, b_parts, n_tiles, c_len, multiprocessors, launch } = self;
-        let (maps, n_members) = (maps.view(), members.len() as u32);
-        let (k, b_parts, n_tiles, c_len) = (*k, *b_parts, *n_tiles, *c_len);
-        let task = GroupTaskArgs { maps, members: members.view(), c, overflow, k, b_parts, n_members, n_tiles, c_len };
-        launch(stream, *multiprocessors, task)
+        match &self.launch {
+            Launch::Products(launch) => launch(stream, self.multiprocessors, (self.task(c, InOut::none(), overflow),)),
+            Launch::Updates(_) => Err(Error::option("update", true, "false without an optimiser")),
+        }
+    }
+
+    /// Queues all products, by which their C are updated, and copied to `copies` where these are there. The operands are still where they were.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); [`Error::Option`] for products that do not update.
+    pub fn run_update(
+        &self,
+        stream: &Stream,
+        c: InOut<'_, f32>,
+        copies: InOut<'_, u16>,
+        update: UpdateArgs<'_>,
+    ) -> Result<()> {
+        match &self.launch {
+            Launch::Products(_) => Err(Error::option("update", false, "true for products that are to update")),
+            Launch::Updates(launch) => {
+                launch(stream, self.multiprocessors, (self.task(c, copies, InOut::none()), update))
+            }
+        }
+    }
+
+    fn task<'a>(&'a self, c: InOut<'a, f32>, c_short: InOut<'a, u16>, overflow: InOut<'a, u32>) -> GroupTaskArgs<'a> {
+        let Self { maps, members, k, b_parts, n_tiles, c_len, c_parts, c_short_part_stride, c_short_len, .. } = self;
+        GroupTaskArgs {
+            maps: maps.view(),
+            members: members.view(),
+            c,
+            c_short,
+            c_short_part_stride: *c_short_part_stride,
+            overflow,
+            k: *k,
+            b_parts: *b_parts,
+            n_members: members.len() as u32,
+            n_tiles: *n_tiles,
+            c_parts: *c_parts,
+            reserved: 0,
+            c_len: *c_len,
+            c_short_len: *c_short_len,
+        }
     }
 }

@@ -30,6 +30,7 @@
 //! | [`FilterGradient`], [`FilterGradientBuilder`] | the gradient of its filters |
 //! | [`Operands`] | A and B as the kernels read them, made once for many runs |
 //! | [`Epilogue`] | what becomes of the sums |
+//! | [`Update`], [`Optimizer`], [`Rate`] | how an optimiser updates C by the product |
 //! | [`Operand`] | the number formats of A and B: [`struct@bf16`], [`struct@f16`], [`F8E4M3`], `f32`, read as TF32 where nothing else is said |
 //! | [`Output`] | those of C: `f32`, or the operands' own format, bfloat16 for numbers of 8 bits |
 //! | [`Engine`] | which kernels multiply |
@@ -99,6 +100,33 @@
 //!
 //! The sum of a column is that of its means times the rows of each (64, or those that the last has). Means come before squares, so nothing cancels.
 //!
+//! # Optimisers
+//!
+//! A product may be the gradient of its C, parameters that an optimiser updates in the same launch ([`ProductBuilder::update`], [`Product::run_update`]): the gradient is neither written nor read. Here one step of SGD:
+//!
+//! ```
+//! use warpplay::Device;
+//! use warpplay::tile::{Optimizer, Product, Update, bf16};
+//!
+//! // Weights [inputs][outputs] of 8 inputs and 8 outputs, their inputs [samples][8] and the gradient of their outputs [samples][8], of two samples.
+//! let device = Device::simt();
+//! let stream = device.stream()?;
+//! let inputs = stream.upload(&[bf16::from_f32(1.0); 16])?;
+//! let gradients = stream.upload(&[bf16::from_f32(0.25); 16])?;
+//! let mut weights = stream.upload(&[3.0f32; 64])?;
+//!
+//! let builder = Product::<bf16>::builder(8, 8, 2).a_by_depth(true).b_by_depth(true);
+//! let product = builder.update(true).build(&device)?;
+//! let operands = product.operands(&stream, &inputs, &gradients)?;
+//! let rates = stream.upload(&[Optimizer::Sgd.rate(0.5, 1)])?;
+//! product.run_update(&stream, &operands, &mut weights, Update::new(Optimizer::Sgd, &rates, &mut []))?;
+//! // 3 - 0.5 · (2 · 0.25)
+//! assert_eq!(stream.read(&weights)?, [2.75; 64]);
+//! # Ok::<(), warpplay::Error>(())
+//! ```
+//!
+//! A sum has the bits that it has without an optimiser, and each operation of the optimiser rounds once, in single precision.
+//!
 //! # Precision
 //!
 //! Products are exact. A tensor core adds up a few of them at a time without rounding, and cuts off what single precision cannot hold; so a value of C is off by at most `k · 2⁻²²` of the sum of the
@@ -137,6 +165,7 @@ mod plain;
 mod product;
 mod shares;
 mod size;
+mod update;
 
 pub use convolution::{Convolution, ConvolutionBuilder};
 pub use engine::Engine;
@@ -146,4 +175,8 @@ pub use half::{bf16, f16};
 pub use operand::{Operand, Output};
 pub use product::{Epilogue, Operands, Product, ProductBuilder};
 pub use size::Tile;
+pub use update::Update;
 pub use warpplay_gpu::tile::task::MOMENT_ROWS;
+pub use warpplay_gpu::tile::update::Rate;
+
+pub use crate::optimizer::Optimizer;

@@ -3,11 +3,13 @@
 use std::marker::PhantomData;
 
 use warpplay_gpu::cuda::tensor_map::TensorMap;
+use warpplay_gpu::tile::update::UpdateArgs;
 
 use super::core::{Core, Gathered, Images, Kernels, Lie, Shape, Views};
 use super::engine::Engine;
 use super::operand::{Operand, Output, Residual};
 use super::size::Tile;
+use super::update::Update;
 use crate::{Buffer, Device, Error, In, InOut, Precision, Result, Stream};
 
 /// Builds a [`Product`].
@@ -26,6 +28,8 @@ pub struct ProductBuilder<T> {
     factor: f32,
     rectifier: bool,
     moments: bool,
+    updates: bool,
+    copy_stride: Option<u32>,
     a_rows: Option<u32>,
     bytes: bool,
     engine: Option<Engine>,
@@ -70,6 +74,8 @@ impl<T: Operand> Product<T> {
             factor: 1.0,
             rectifier: false,
             moments: false,
+            updates: false,
+            copy_stride: None,
             a_rows: None,
             bytes: false,
             engine: None,
@@ -136,7 +142,7 @@ impl<T: Operand> ProductBuilder<T> {
         Self { c_stride, ..self }
     }
 
-    /// Parts in which C is written where it has a format of 16 bits, 1 to 3, one `[m][c_stride]` behind the other; default 1.
+    /// Parts in which C is written where it has a format of 16 bits, 1 to 3, one `[m][c_stride]` behind the other; default 1. So is the [copy](super::Update::copy) of an updated C, one `[m][copy_stride]` behind the other.
     #[must_use]
     pub fn c_parts(self, c_parts: u32) -> Self {
         Self { c_parts, ..self }
@@ -172,6 +178,19 @@ impl<T: Operand> ProductBuilder<T> {
     #[must_use]
     pub fn moments(self, moments: bool) -> Self {
         Self { moments, ..self }
+    }
+
+    /// Whether the product is the gradient of C, which an optimiser [updates](super#optimisers) by [`Product::run_update`]; default not. C is of single precision and `c_stride` a multiple of 4. A and B lie by depth in bf16 and f16, row by row and column by column in TF32, in f32 both one or both the other; without a division
+    /// of the depth, rectifier, moments, gathered rows and bytes, and blocks do not share a depth ([`cluster`](Self::cluster) is 1).
+    #[must_use]
+    pub fn update(self, update: bool) -> Self {
+        Self { updates: update, ..self }
+    }
+
+    /// Values from a row of the [copy](super::Update::copy) of an updated C to the next, at least `n`; default `c_stride`.
+    #[must_use]
+    pub fn copy_stride(self, copy_stride: u32) -> Self {
+        Self { copy_stride: Some(copy_stride), ..self }
     }
 
     /// Gathers the rows of A: A has `a_rows` of them, 1 to 2²⁴, `[a_rows][a_stride]`, and [`Product::gathered_operands`] says which is each of the `m` that are multiplied; default the first `m`. So a batch of samples is multiplied where it lies. Not by [`Engine::Wgmma`], whose copy engine
@@ -245,7 +264,8 @@ impl<T: Operand> ProductBuilder<T> {
     }
 
     fn shape(&self) -> Shape {
-        let Self { m, n, k, c_stride, c_parts, factor, rectifier, moments, .. } = *self;
+        let Self { m, n, k, c_stride, c_parts, factor, rectifier, moments, updates, .. } = *self;
+        let copy_stride = self.copy_stride.unwrap_or(c_stride);
         let is_gathered = self.a_rows.is_some() || self.bytes;
         let lie = |at: usize, size: u32| {
             let (width, lines) = if self.by_depth[at] { (size, k) } else { (k, size) };
@@ -263,12 +283,13 @@ impl<T: Operand> ProductBuilder<T> {
             gathered: is_gathered.then_some(Gathered { a_rows: self.a_rows, bytes: self.bytes }),
             c_stride,
             c_parts,
-            c_part_stride: u64::from(m) * u64::from(c_stride),
+            c_part_stride: u64::from(m) * u64::from(if updates { copy_stride } else { c_stride }),
             mask_stride: self.mask_stride.unwrap_or(c_stride.checked_next_multiple_of(4).unwrap_or(u32::MAX)),
             division: self.division.unwrap_or(k),
             factor,
             rectifier,
             moments,
+            updates: updates.then_some(copy_stride),
         }
     }
 }
@@ -507,6 +528,9 @@ impl<T: Operand> Product<T> {
         if self.core.shape.moments {
             return Err(Error::option("moments", true, "false without a buffer for them: see `run_with_moments`"));
         }
+        if self.core.shape.updates.is_some() {
+            return Err(Error::option("update", true, "false without an optimiser: see `run_update`"));
+        }
         self.queue(stream, operands, epilogue, c, InOut::none())
     }
 
@@ -550,6 +574,99 @@ impl<T: Operand> Product<T> {
         moments.expect_len_at_least("moments", self.core.shape.n_moments())?;
         self.device.expect_same("moments", moments.device())?;
         self.queue(stream, operands, epilogue, c, moments.view_mut())
+    }
+
+    /// Queues the product, which is the gradient of `parameters`, and their [update](super#optimisers), for which it was [built](ProductBuilder::update). Values between the columns of C and its stride stay as they are.
+    ///
+    /// * `parameters` `[m][c_stride]`: C; it may be longer.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a buffer that is too short, for no rates, for another number of moments than the optimiser's, for operands of another product, and for parameters or a copy that are operands; [`Error::Option`] for constants of the optimiser that are not allowed, and for a copy of `f32` operands;
+    /// [`Error::Device`] for a buffer of another device; errors of the device.
+    pub fn run_update(
+        &self,
+        stream: &Stream,
+        operands: &Operands<T>,
+        parameters: &mut Buffer<f32>,
+        update: Update<'_, T>,
+    ) -> Result<()> {
+        let Shape { m, c_stride, c_parts, updates, .. } = self.core.shape;
+        let Update { optimizer, weight_decay, rates, step, moments, copy } = update;
+        let Some(copy_stride) = updates else {
+            return Err(Error::option("update", false, "true for a product that is to update C"));
+        };
+        if operands.made_for != self.made_for() {
+            return Err(operands.made_for.unlike(&self.made_for()));
+        }
+        optimizer.check()?;
+        if !weight_decay.is_finite() {
+            return Err(Error::option("weight_decay", weight_decay, "a finite number"));
+        }
+        if moments.len() != optimizer.n_moments() {
+            return Err(Error::shape(format!("moments of {}", optimizer.name()), optimizer.n_moments(), moments.len()));
+        }
+        if rates.is_empty() {
+            return Err(Error::shape("rates", "at least 1", 0));
+        }
+        if copy.is_some() && size_of::<T::Short>() != size_of::<u16>() {
+            return Err(Error::option("copy", "given", "none for operands of f32, which read C itself"));
+        }
+        let n_values = m as usize * c_stride as usize;
+        let read: [*const u8; 2] = [operands.a.as_ptr(), operands.b.as_ptr().cast()];
+        let expect = |what: &'static str, ptr: *const u8, device: &Device| {
+            self.device.expect_same(what, device)?;
+            if read.contains(&ptr) {
+                return Err(Error::shape(what, "another buffer than a and b", "one of them"));
+            }
+            // Of a part of a buffer.
+            if (ptr as usize).is_multiple_of(16) {
+                return Ok(());
+            }
+            Err(Error::shape(what, "an address that is a multiple of 16", format!("{ptr:?}")))
+        };
+        expect("parameters", parameters.as_ptr().cast(), parameters.device())?;
+        parameters.expect_len_at_least("parameters", n_values)?;
+        for moment in &*moments {
+            expect("moments", moment.as_ptr().cast(), moment.device())?;
+            moment.expect_len_at_least("moments", n_values)?;
+        }
+        if let Some(copy) = &copy {
+            expect("copy", copy.as_ptr().cast(), copy.device())?;
+            copy.expect_len_at_least("copy", c_parts as usize * m as usize * copy_stride as usize)?;
+        }
+        self.device.expect_same("rates", rates.device())?;
+        if let Some(step) = step {
+            self.device.expect_same("step", step.device())?;
+            step.expect_len_at_least("step", 1)?;
+        }
+        let views = Views {
+            a: operands.a.view(),
+            b: operands.b.view().cast(),
+            rows: In::none(),
+            bias: In::none(),
+            residual: In::none(),
+            residual_short: In::none(),
+            mask: In::none(),
+            c: parameters.view_mut(),
+            c_short: copy.map_or_else(InOut::none, |copy| copy.view_mut().cast()),
+            overflow: InOut::none(),
+            found_factor: In::none(),
+            moments: InOut::none(),
+        };
+        let n_rates = u32::try_from(rates.len()).unwrap_or(u32::MAX);
+        let mut moments = moments.iter_mut().map(Buffer::view_mut);
+        let update = UpdateArgs {
+            first: moments.next().unwrap_or_else(InOut::none),
+            second: moments.next().unwrap_or_else(InOut::none),
+            rates: rates.view(),
+            step: step.map_or_else(In::none, Buffer::view),
+            rule: optimizer.rule(weight_decay),
+            n_state: optimizer.n_moments() as u32,
+            n_rates,
+            reserved: 0,
+            n_values,
+        };
+        self.core.run_update(stream, operands.maps.as_ref(), views, 0, update)
     }
 
     fn queue<C: Output<T>>(

@@ -12,3 +12,4 @@ mod numbers;
 mod product;
 mod rate;
 mod rows;
+mod update;

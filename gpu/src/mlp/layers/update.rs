@@ -6,8 +6,9 @@ use super::control;
 use super::parts;
 use super::view;
 use crate::cuda::memory;
-use crate::cuda::{DeviceArgs, atomic, block, kernel, math, shared_array, sync, thread};
+use crate::cuda::{DeviceArgs, atomic, block, kernel, shared_array, sync, thread};
 use crate::launch::LaunchShape;
+use crate::tile::update::{Rate, Rule, stepped};
 
 /// Threads per block.
 pub const BLOCK: u32 = 256;
@@ -20,9 +21,12 @@ pub(super) const BLOCKS_AT_ONCE: u32 = 4;
 /// Most blocks that update: as many as a large GPU holds at a time. Each is counted at its end, one after the other.
 const MOST_BLOCKS: u32 = 1024;
 
-/// Blocks that update so many quads of parameters; those behind them gather.
+/// Blocks that update so many quads of parameters, at least one, which adds up the losses; those behind them gather.
 const fn n_blocks(n_quads: u32) -> u32 {
     let blocks = n_quads.div_ceil(BLOCK);
+    if blocks == 0 {
+        return 1;
+    }
     if blocks < MOST_BLOCKS { blocks } else { MOST_BLOCKS }
 }
 
@@ -33,78 +37,6 @@ pub const fn shape(n_quads: u32, n_eights: u32) -> LaunchShape {
     let shape = LaunchShape::new(n_blocks(n_quads) + of_eights, BLOCK);
     // A long one would only keep the next from its multiprocessors.
     if n_quads > MOST_BLOCKS * BLOCK { shape } else { shape.overlapping() }
-}
-
-/// Which optimiser.
-pub mod kind {
-    /// `w -= lr g`.
-    pub const SGD: u32 = 0;
-    /// `v = a v + g; w -= lr v`.
-    pub const MOMENTUM: u32 = 1;
-    /// `v = a v + g; w -= lr (g + a v)`.
-    pub const NESTEROV: u32 = 2;
-    /// Adam, betas a and b.
-    pub const ADAM: u32 = 3;
-    /// The same with decoupled weight decay.
-    pub const ADAM_W: u32 = 4;
-    /// `s = a s + (1 - a) g²; w -= lr g / (√s + epsilon)`.
-    pub const RMSPROP: u32 = 5;
-}
-
-/// An optimiser and its constants.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rule {
-    /// One of [`kind`].
-    pub kind: u32,
-    /// Momentum, beta1 or alpha.
-    pub a: f32,
-    /// beta2.
-    pub b: f32,
-    /// Added to the root.
-    pub epsilon: f32,
-    /// Weight decay.
-    pub decay: f32,
-}
-
-/// What differs from step to step.
-#[repr(C, align(16))]
-#[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-pub struct Rate {
-    /// Learning rate.
-    pub rate: f32,
-    /// Adam: learning rate / (1 - beta1^t).
-    pub step_size: f32,
-    /// Adam: √(1 - beta2^t).
-    pub root: f32,
-    /// 0.
-    pub reserved: f32,
-}
-
-/// One parameter's step: returns the new weight; `first` and `second` are what the optimiser remembers of it.
-#[device_inline]
-pub fn stepped(rule: &Rule, rate: &Rate, weight: f32, gradient: f32, first: &mut f32, second: &mut f32) -> f32 {
-    if rule.kind == kind::ADAM || rule.kind == kind::ADAM_W {
-        let (weight, gradient) = if rule.kind == kind::ADAM_W {
-            (weight - rate.rate * rule.decay * weight, gradient)
-        } else {
-            (weight, gradient + rule.decay * weight)
-        };
-        *first = rule.a * *first + (1.0 - rule.a) * gradient;
-        *second = rule.b * *second + (1.0 - rule.b) * gradient * gradient;
-        return weight - rate.step_size * *first / (math::sqrt(*second) / rate.root + rule.epsilon);
-    }
-    let gradient = gradient + rule.decay * weight;
-    if rule.kind == kind::SGD {
-        return weight - rate.rate * gradient;
-    }
-    if rule.kind == kind::RMSPROP {
-        *first = rule.a * *first + (1.0 - rule.a) * gradient * gradient;
-        return weight - rate.rate * gradient / (math::sqrt(*first) + rule.epsilon);
-    }
-    *first = rule.a * *first + gradient;
-    let along = if rule.kind == kind::NESTEROV { gradient + rule.a * *first } else { *first };
-    weight - rate.rate * along
 }
 
 /// One layer's offsets in the arrays of parameters and of gradients' parts, in values; all multiples of 4.
@@ -127,7 +59,7 @@ pub struct LayerOffsets {
     pub reserved: u32,
 }
 
-const _: () = assert!(size_of::<LayerOffsets>() == 40 && size_of::<Rate>() == 16 && size_of::<Rule>() == 20);
+const _: () = assert!(size_of::<LayerOffsets>() == 40);
 
 /// What the update works on.
 #[repr(C)]
@@ -190,7 +122,7 @@ pub struct Update {
     pub n_partial_losses: u32,
     /// Layers.
     pub n_layers: u32,
-    /// Quads of parameters, of all layers.
+    /// Quads of parameters, of all layers; 0 where the products of gradients [update](crate::tile::update) them.
     pub n_quads: u32,
 }
 

@@ -5,14 +5,19 @@
 //!
 //! There are three forms of it, which round alike: `lines` for rows inside C that get nothing but a bias and a residual of C's format, `whole` for others inside C without a residual, and the general one for all else: edges of C, quads that are not aligned, residuals with a mask.
 
+mod ending;
 mod exchange;
 mod lines;
 mod moments;
+mod update;
 mod whole;
 mod with_moments;
 
+pub use ending::{Alone, Ending, WithMoments};
 use exchange::{COLUMNS, Lane, put_for_cluster, put_sums, sums_of, turns};
 pub use exchange::{Part, ROWS, WARP_BYTES, meet, warp_bytes_in_cluster};
+#[cfg(feature = "tile-plain")]
+pub(super) use update::update_quad;
 pub use with_moments::write_with_moments;
 
 use super::softmax::{self, Softmax};
@@ -335,17 +340,17 @@ pub(super) unsafe fn put_single<const N: usize>(
 #[device_inline]
 #[track_caller]
 unsafe fn put_parts<F: Format, const N: usize>(task: &ProductTask, row: u32, column: u32, mut left: [[f32; 4]; N]) {
-    let is_whole = column + 4 <= task.n && task.c_stride.is_multiple_of(4);
+    let is_whole = column + 4 <= task.n && task.c_short_stride.is_multiple_of(4);
     let mut number = 0;
     while number < task.c_parts {
-        let to = (u64::from(number) * task.c_part_stride) as usize + row as usize * task.c_stride as usize;
+        let to = (u64::from(number) * task.c_part_stride) as usize + row as usize * task.c_short_stride as usize;
         unroll!(I in [0, 1, 2, 3] {
             let words = [F::pack(left[I % N][0], left[I % N][1]), F::pack(left[I % N][2], left[I % N][3])];
             if I < N && row + 4 * (I as u32) < task.m && column < task.n {
                 let both = u64::from(words[0]) | u64::from(words[1]) << 32;
                 // SAFETY: within C; four that begin at a multiple of their bytes are aligned together.
                 unsafe {
-                    let to = task.c_short.add(to + 4 * I * task.c_stride as usize + column as usize);
+                    let to = task.c_short.add(to + 4 * I * task.c_short_stride as usize + column as usize);
                     if is_whole && (to as usize).is_multiple_of(8) {
                         store(to.cast::<u64>(), 0, both);
                     } else {

@@ -31,7 +31,7 @@ macro_rules! softmaxes {
             )]
             pub unsafe fn $name(task: ProductTask, softmax: Softmax) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.
-                unsafe { product::<$format, 64, 64, 2, 16, 4, 128, false, true, AS_THEY_LIE, true>(&task, &softmax) }
+                unsafe { product::<$format, 64, 64, 2, 16, 4, 128, false, true, AS_THEY_LIE, _>(&task, &softmax) }
             }
         )*
     };

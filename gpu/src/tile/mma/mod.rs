@@ -9,6 +9,7 @@
 //! So the eight rows that a warp loads at a time lie in different banks, and so do those that it writes. While a stage is multiplied, the next ones are on their way, and the operands of the next product come from shared memory. There is one barrier a stage: behind
 //! it the next stage is complete, and the last one may be written again. A block has one tile of C; two blocks of 128 × 128 share a multiprocessor, and a block of 128 × 256 has one for itself.
 
+pub mod gradients;
 pub mod logits;
 pub mod product;
 pub mod rows;
@@ -45,6 +46,12 @@ crate::kernel_set! {
     product::tile_mma_tf32_64,
     logits::tile_mma_bf16_64_b_softmax,
     logits::tile_mma_f16_64_b_softmax,
+    gradients::tile_mma_bf16_128_ab_update,
+    gradients::tile_mma_bf16_64_ab_update,
+    gradients::tile_mma_f16_128_ab_update,
+    gradients::tile_mma_f16_64_ab_update,
+    gradients::tile_mma_tf32_128_update,
+    gradients::tile_mma_tf32_64_update,
     rows::tile_mma_bf16_128_rows,
     rows::tile_mma_bf16_64_rows,
     rows::tile_mma_f16_128_rows,

@@ -7,9 +7,8 @@ use crate::cuda::shared::{Shared, dynamic};
 use crate::cuda::sync::{WholeWarp, sync_threads, whole_warp};
 use crate::cuda::{kernel, thread};
 use crate::launch::LaunchShape;
-use crate::tile::epilogue::{self, Part, write};
+use crate::tile::epilogue::{self, Alone, Ending, Part};
 use crate::tile::rows::{AS_THEY_LIE, BYTES};
-use crate::tile::softmax::Softmax;
 use crate::tile::task::{Bf16, F16, Format, ProductTask, Tf32, n_pairs};
 use crate::tile::work::{Work, depths_of};
 use crate::unroll::unroll;
@@ -140,10 +139,10 @@ fn multiply<F: Multiply, const LINES: usize, const R: usize, const WHICH: usize>
     });
 }
 
-/// See the module. A warp has `LINES` times 16 rows, and `R` sums a thread of each. `G`: how the [rows](crate::tile::rows) of A come. `S`: whether the rows of C become gradients of `softmax`.
+/// See the module. A warp has `LINES` times 16 rows, and `R` sums a thread of each. `G`: how the [rows](crate::tile::rows) of A come.
 ///
 /// # Safety
-/// Launched with the block's shape; the task's arrays have the lengths it says; with `S` C has as many columns as [`softmax`](crate::tile::softmax) allows.
+/// Launched with the block's shape; the task's arrays have the lengths it says; and what `ending` asks for, whose threads do not meet.
 #[device_inline]
 pub(super) unsafe fn product<
     F: Multiply,
@@ -156,11 +155,12 @@ pub(super) unsafe fn product<
     const A: bool,
     const B: bool,
     const G: u32,
-    const S: bool,
+    E: Ending,
 >(
     task: &ProductTask,
-    softmax: &Softmax,
+    ending: E,
 ) {
+    const { assert!(E::MEETINGS == 0) };
     const { assert!(2 * R == 16 * LINES && Block::of::<ROWS, COLUMNS, LINES, STAGES>().threads() == THREADS) };
     const { assert!(epilogue::WARP_BYTES * THREADS / thread::WARP <= STAGES * (ROWS + COLUMNS) * STAGE_BYTES) };
     let block = const { Block::of::<ROWS, COLUMNS, LINES, STAGES>() };
@@ -268,7 +268,7 @@ pub(super) unsafe fn product<
                     bias: bias.base() + 4 * own_column,
                 };
                 // SAFETY: each value of C is one warp's, whose exchange is its own; the bias is complete since the first barrier.
-                unsafe { write::<F, R, 4, S>(task, softmax, &d[I % LINES], part) };
+                unsafe { ending.write::<F, R, 4>(task, &d[I % LINES], part, 0) };
             }
         });
     }
@@ -313,7 +313,7 @@ macro_rules! products {
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the task is as the kernel asks.
-                unsafe { product::<$format, $rows, $columns, $lines, $sums, $stages, $threads, $a, $b, AS_THEY_LIE, false>(&task, &Softmax::NONE) }
+                unsafe { product::<$format, $rows, $columns, $lines, $sums, $stages, $threads, $a, $b, AS_THEY_LIE, _>(&task, Alone) }
             }
         )*
     };

@@ -2,8 +2,8 @@
 
 use super::product::{Block, product};
 use crate::cuda::kernel;
+use crate::tile::epilogue::Alone;
 use crate::tile::rows::{BYTES, GATHERED};
-use crate::tile::softmax::Softmax;
 use crate::tile::task::{Bf16, F16, ProductTask, Tf32};
 
 macro_rules! products {
@@ -31,7 +31,7 @@ macro_rules! products {
             )]
             pub unsafe fn $name(task: ProductTask) {
                 // SAFETY: launched with this shape, and the task is as the kernel asks.
-                unsafe { product::<$format, $rows, $columns, $lines, $sums, $stages, 128, false, false, $gathered, false>(&task, &Softmax::NONE) }
+                unsafe { product::<$format, $rows, $columns, $lines, $sums, $stages, 128, false, false, $gathered, _>(&task, Alone) }
             }
         )*
     };

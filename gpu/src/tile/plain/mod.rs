@@ -7,6 +7,7 @@
 //!
 //! The 4 lets lanes that bring rows, two quads of depths each, write to different banks. The next slab is on its way in registers while the present one is multiplied, and there is one barrier a slab. A value of C is the sum of its products in the order of the depth, each added with one rounding.
 
+pub mod gradients;
 pub mod product;
 
 crate::kernel_set! {
@@ -23,4 +24,8 @@ crate::kernel_set! {
     product::tile_plain_64_rows,
     product::tile_plain_128_bytes,
     product::tile_plain_64_bytes,
+    gradients::tile_plain_128_update,
+    gradients::tile_plain_128_ab_update,
+    gradients::tile_plain_64_update,
+    gradients::tile_plain_64_ab_update,
 }

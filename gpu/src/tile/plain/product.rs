@@ -24,16 +24,16 @@ const fn stride<const SIZE: u32>() -> u32 {
 }
 
 /// Values of a slab of one operand.
-const fn slab<const SIZE: u32>() -> u32 {
+pub(super) const fn slab<const SIZE: u32>() -> u32 {
     DEPTH * stride::<SIZE>()
 }
 
 /// Threads of a block: a lane has 8 × 8 sums.
-const fn threads<const SIZE: u32>() -> u32 {
+pub(super) const fn threads<const SIZE: u32>() -> u32 {
     SIZE * SIZE / 64
 }
 
-const fn shape<const SIZE: u32>(m: u32, n: u32, divisions: u32) -> LaunchShape {
+pub(super) const fn shape<const SIZE: u32>(m: u32, n: u32, divisions: u32) -> LaunchShape {
     let tiles = Work::new([m, n, divisions], SIZE, SIZE).tiles();
     LaunchShape::new(tiles, threads::<SIZE>()).with_shared(4 * slab::<SIZE>() * 4)
 }
@@ -204,12 +204,29 @@ unsafe fn mask_of(task: &ProductTask, row: u32, column: u32) -> [f32; 4] {
     unsafe { load_quad(task.mask.cast(), row as usize * task.mask_stride as usize + column as usize) }
 }
 
-/// See the module.
+/// Where a lane's sums are in C: row and column of the first.
+#[derive(Clone, Copy)]
+pub(super) struct At {
+    row: u32,
+    column: u32,
+}
+
+impl At {
+    /// Row and column of quad `J` of row `I` of the lane.
+    #[device_inline]
+    pub const fn quad(self, i: u32, j: u32) -> [u32; 2] {
+        [self.row + i % 4 + i / 4 * 32, self.column + 16 * j]
+    }
+}
+
+/// The sums of a lane, `[row][column]`, where they are in C, and the division of the depth; in the end nobody reads shared memory.
 ///
 /// # Safety
 /// Launched with `shape`; the task's arrays have the lengths it says.
 #[device_inline]
-unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: bool, const G: u32>(task: &ProductTask) {
+pub(super) unsafe fn sums<const SIZE: u32, const QUADS: usize, const A: bool, const B: bool, const G: u32>(
+    task: &ProductTask,
+) -> ([[f32; 8]; 8], At, u32) {
     const { assert!(QUADS as u32 * threads::<SIZE>() * 4 == SIZE * DEPTH) };
     let [row, column, division] = Work::of(task, SIZE, SIZE).tile_at(thread::block_idx_x());
     let (first_row, first_column) = (row * SIZE, column * SIZE);
@@ -250,10 +267,21 @@ unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: b
             sync_threads();
         }
     }
+    (d, At { row: first_row + own_row, column: first_column + own_column }, division)
+}
+
+/// See the module.
+///
+/// # Safety
+/// Launched with `shape`; the task's arrays have the lengths it says.
+#[device_inline]
+unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: bool, const G: u32>(task: &ProductTask) {
+    // SAFETY: the caller's promise.
+    let (d, at, division) = unsafe { sums::<SIZE, QUADS, A, B, G>(task) };
     // SAFETY: as the kernel asks.
     let factor = unsafe { task.whole_factor() };
     unroll!(J in [0, 1] {
-        let column = first_column + own_column + 16 * J as u32;
+        let [_, column] = at.quad(0, J as u32);
         let mut bias = [0.0; 4];
         if !task.bias.is_null() {
             unroll!(C in [0, 1, 2, 3] {
@@ -264,7 +292,7 @@ unsafe fn product<const SIZE: u32, const QUADS: usize, const A: bool, const B: b
             });
         }
         unroll!(I in [0, 1, 2, 3, 4, 5, 6, 7] {
-            let row = first_row + own_row + I as u32 % 4 + I as u32 / 4 * 32;
+            let [row, _] = at.quad(I as u32, 0);
             let mut quad = [d[I][4 * J], d[I][4 * J + 1], d[I][4 * J + 2], d[I][4 * J + 3]];
             // SAFETY: as the kernel asks.
             let (residual, mask) = unsafe { (added_single(task, row, column), mask_of(task, row, column)) };

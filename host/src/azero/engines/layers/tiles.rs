@@ -129,6 +129,7 @@ fn shape_of(network: &NetworkShape, format: Format, conv: &ConvOffsets, cells: u
         factor: 1.0,
         rectifier: true,
         moments: false,
+        updates: None,
         gathered: None,
     }
 }

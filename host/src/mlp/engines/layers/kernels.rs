@@ -1,16 +1,17 @@
 //! The kernels that train layer by layer, resolved, with a safe function for each stage; and the device arrays they work on.
 
-use warpplay_gpu::mlp::layers::update::{LayerOffsets, Rate, Rule, UpdateArgs};
+use warpplay_gpu::mlp::layers::update::{LayerOffsets, UpdateArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride, line_length};
 use warpplay_gpu::mlp::layers::{self, activate, clip, control, dropout, loss};
 use warpplay_gpu::mlp::shuffle;
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_gpu::tile::softmax::CLUSTER;
 use warpplay_gpu::tile::softmax::n_losses;
+use warpplay_gpu::tile::update::{Rate, Rule};
 
 use super::numbers::{Numbers, Outputs};
 use super::plan::{LayerPlan, Norm, Plan};
-use super::tiles::{Activate, Drop, Loss, Normalise, NormaliseBack, Slope, Step, Tiles, Written};
+use super::tiles::{Activate, Drop, Loss, Normalise, NormaliseBack, Slope, Step, Tiles, Updates, Written};
 use crate::mlp::Dataset;
 use crate::runtime::launch::views;
 use crate::{Buffer, Device, Error, In, InOut, Module, Result, Stream};
@@ -706,8 +707,15 @@ impl Kernels {
                 None => self.slope(stream, tiles.slope(plan, number - 1), batch)?,
             }
         }
-        let overflow = train.scaled.then_some(&mut train.control);
-        tiles.run_gradients(stream, plan, &mut train.parts, overflow)?;
+        if plan.updates {
+            let TrainArrays { moments, rates, control, rule, .. } = train;
+            let (n_rates, step) = (rates.len() as u32, control.view().split_at(control::STEP).1);
+            let updates = Updates { parameters, moments, rates: rates.view(), n_rates, step, rule: *rule };
+            tiles.run_updates(stream, plan, updates)?;
+        } else {
+            let overflow = train.scaled.then_some(&mut train.control);
+            tiles.run_gradients(stream, plan, &mut train.parts, overflow)?;
+        }
         self.update(stream, network, train, source)
     }
 
@@ -784,7 +792,7 @@ impl Kernels {
         }
     }
 
-    /// The update of all parameters at the end of a step.
+    /// The end of a step: the update of all parameters, but where gradients' products have done it; the loss, and the samples of the next step.
     fn update(
         &self,
         stream: &Stream,
@@ -820,7 +828,7 @@ impl Kernels {
             scaled: u32::from(train.scaled),
             n_partial_losses,
             n_layers,
-            n_quads: network.plan.n_quads,
+            n_quads: if network.plan.updates { 0 } else { network.plan.n_quads },
             n_values: network.plan.n_values,
             n_part_values: network.plan.n_part_values,
         } };

@@ -9,10 +9,11 @@ mod tiles;
 
 use std::sync::Arc;
 
-use warpplay_gpu::mlp::layers::update::{Rate, Rule, kind};
 use warpplay_gpu::mlp::layers::view::line_length;
 use warpplay_gpu::mlp::layers::{activate, clip, control};
 use warpplay_gpu::mlp::shuffle;
+use warpplay_gpu::tile::task::n_pairs;
+use warpplay_gpu::tile::update::Rate;
 
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
@@ -43,7 +44,7 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
     let numbers = Numbers::of(device, options.precision, features)?;
     let stream = device.stream()?;
     let kernels = Kernels::load(device)?;
-    let (plan, capacity) = plan_of(&options, &sizes, train.as_deref())?;
+    let (plan, capacity) = plan_of(&options, &sizes, train.as_deref(), numbers)?;
     let n_train = train.as_ref().map(|set| sample_count(set)).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
     let n_outputs = sizes[sizes.len() - 1];
@@ -80,7 +81,7 @@ pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Trai
 }
 
 /// The layout of the network, and the number of samples processed at once.
-fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>) -> Result<(Plan, u32)> {
+fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>, numbers: Numbers) -> Result<(Plan, u32)> {
     let n_train = train.map(sample_count).transpose()?;
     let batch = n_train.map_or(options.evaluate_batch, |n| options.batch.min(n));
     // A host that copies batches has the room of the larger of the two on the device, and no more.
@@ -93,14 +94,19 @@ fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>) -> Result<
         (false, true) => Some(Norm::Batch),
         (false, false) => None,
     };
-    Ok((Plan::new(sizes, batch, norm)?, batch.max(at_once)))
+    // Gradients that are clipped, or carry a loss scale, must all be known before a parameter is updated.
+    let pairs = match options.clip_norm.is_none() && options.precision != Precision::F16 {
+        true => Some(n_pairs(numbers.parts, numbers.parts)),
+        false => None,
+    };
+    Ok((Plan::new(sizes, batch, norm, pairs)?, batch.max(at_once)))
 }
 
 /// Memory of the network and its training, with sets of these numbers of samples in addition to the training set.
 pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize]) -> Result<Memory> {
     let Setup { options, sizes, train, features } = setup;
     let numbers = Numbers::of(device, options.precision, *features)?;
-    let (plan, capacity) = plan_of(options, sizes, train.as_deref())?;
+    let (plan, capacity) = plan_of(options, sizes, train.as_deref(), numbers)?;
     let n_train = train.as_ref().map_or(0, |train| train.len());
     let batch = u64::from(options.batch).min(n_train as u64);
     // Weights and what the optimiser remembers, each with the copy that a diverging epoch goes back to.
@@ -170,33 +176,9 @@ fn regression(loss: Loss, n_outputs: u32) -> Option<Regression> {
     }
 }
 
-/// The kernels' form of an optimiser.
-fn rule(optimizer: Optimizer, decay: f32) -> Rule {
-    let rule = Rule { kind: kind::SGD, a: 0.0, b: 0.0, epsilon: 0.0, decay };
-    match optimizer {
-        Optimizer::Sgd => rule,
-        Optimizer::Momentum { momentum } => Rule { kind: kind::MOMENTUM, a: momentum, ..rule },
-        Optimizer::Nesterov { momentum } => Rule { kind: kind::NESTEROV, a: momentum, ..rule },
-        Optimizer::Adam { beta1, beta2, epsilon } => Rule { kind: kind::ADAM, a: beta1, b: beta2, epsilon, decay },
-        Optimizer::AdamW { beta1, beta2, epsilon } => Rule { kind: kind::ADAM_W, a: beta1, b: beta2, epsilon, decay },
-        Optimizer::RmsProp { alpha, epsilon } => Rule { kind: kind::RMSPROP, a: alpha, epsilon, ..rule },
-    }
-}
-
 /// The rates of an epoch's steps.
 fn rates(optimizer: Optimizer, plan: &EpochPlan<'_>) -> Vec<Rate> {
-    let rate = |(step, &rate): (u64, &f64)| {
-        let number = (plan.updates + step + 1) as f64;
-        let correction = |beta: f32| 1.0 - f64::from(beta).powf(number);
-        let (step_size, root) = match optimizer {
-            Optimizer::Adam { beta1, beta2, .. } | Optimizer::AdamW { beta1, beta2, .. } => {
-                ((rate / correction(beta1)) as f32, correction(beta2).sqrt() as f32)
-            }
-            _ => (0.0, 1.0),
-        };
-        Rate { rate: rate as f32, step_size, root, reserved: 0.0 }
-    };
-    (0..).zip(plan.learning_rates).map(rate).collect()
+    (plan.updates + 1..).zip(plan.learning_rates).map(|(number, &rate)| optimizer.rate(rate, number)).collect()
 }
 
 /// The data that only a training needs.
@@ -214,7 +196,7 @@ struct Training {
 impl Training {
     fn new(stream: &Stream, plan: &Plan, options: &Options, batch: u32, n: u32) -> Result<Self> {
         let course = Course {
-            rule: rule(options.optimizer, options.weight_decay),
+            rule: options.optimizer.rule(options.weight_decay),
             n_moments: options.optimizer.n_moments(),
             clip_norm: options.clip_norm,
             dropout: options.dropout,

@@ -67,12 +67,20 @@ pub(super) struct Plan {
     pub n_part_values: usize,
     /// Quads of parameters of all layers, including the unused ends of lines.
     pub n_quads: u32,
+    /// Whether the products of gradients update the parameters: then gradients have no parts.
+    pub updates: bool,
 }
 
+/// Nanoseconds of a slab of the depth of a tile of [`TILE`] × [`TILE`], of one pair of parts.
+const SLAB: u64 = 300;
+/// Bytes that an update reads and writes in a nanosecond.
+const BYTES: u64 = 4000;
+
 impl Plan {
-    /// The plan for batches of `batch` samples, with such a norm behind each layer but the last.
-    pub fn new(sizes: &[u32], batch: u32, norm: Option<Norm>) -> Result<Self> {
-        let mut plan = Self { layers: Vec::new(), n_values: 0, n_short_values: 0, n_part_values: 0, n_quads: 0 };
+    /// The plan for batches of `batch` samples, with such a norm behind each layer but the last. `pairs`: products of parts that a product of numbers takes, where nothing stands between gradients and their update.
+    pub fn new(sizes: &[u32], batch: u32, norm: Option<Norm>, pairs: Option<u32>) -> Result<Self> {
+        let mut plan =
+            Self { layers: Vec::new(), n_values: 0, n_short_values: 0, n_part_values: 0, n_quads: 0, updates: false };
         for (number, size) in sizes.windows(2).enumerate() {
             let [n_inputs, n_outputs] = [size[0], size[1]];
             let norm = norm.filter(|_| number + 2 < sizes.len());
@@ -100,6 +108,13 @@ impl Plan {
             plan.n_short_values += n_lines as usize * parts::line_length(n_outputs) as usize;
             plan.n_part_values += n_values as usize * n_parts as usize;
         }
+        if pairs.is_some_and(|pairs| norm.is_none() && plan.update_pays(batch, pairs)) {
+            plan.updates = true;
+            plan.n_part_values = 0;
+            for layer in &mut plan.layers {
+                (layer.parts, layer.n_parts, layer.part) = (0, 0, batch);
+            }
+        }
         plan.n_quads =
             u32::try_from(plan.n_values / 4).ok().filter(|&quads| quads <= u32::MAX / 2).ok_or_else(|| {
                 Error::shape(
@@ -109,6 +124,19 @@ impl Plan {
                 )
             })?;
         Ok(plan)
+    }
+
+    /// Whether the products of gradients should update the parameters: whether the parts of gradients, which are then neither written nor read, take longer than what tiles lose whose depth is not divided. The bits depend on it, so it depends on sizes alone.
+    fn update_pays(&self, batch: u32, pairs: u32) -> bool {
+        let slabs = |depth: u32| u64::from(depth.div_ceil(DEPTH));
+        let tiles = |layer: &LayerPlan| u64::from((layer.n_inputs + 1).div_ceil(TILE) * layer.n_outputs.div_ceil(TILE));
+        let all = self.layers.iter().map(tiles).sum::<u64>();
+        let whole = all.div_ceil(BLOCKS.into()) * slabs(batch);
+        // Blocks take tiles in turn; none is done before its longest.
+        let longest = self.layers.iter().map(|layer| slabs(layer.part)).max().unwrap_or(0);
+        let divided = (all * slabs(batch)).div_ceil(BLOCKS.into()).max(longest);
+        let bytes = 2 * size_of::<f32>() as u64 * self.n_part_values as u64;
+        whole.saturating_sub(divided) * SLAB * u64::from(pairs) < bytes / BYTES
     }
 
     /// Converts the layers' values, rows without unused ends, to the layout of the kernels.
@@ -208,6 +236,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn large_networks_are_updated_by_their_gradients() {
+        let updates =
+            |sizes: &[u32], batch: u32, pairs: u32| Plan::new(sizes, batch, None, Some(pairs)).unwrap().updates;
+        assert!(updates(&[784, 1024, 1024, 10], 512, 1));
+        assert!(updates(&[784, 4096, 4096, 4096, 4096, 10], 2048, 3));
+        // Few tiles of a great depth.
+        assert!(!updates(&[784, 256, 10], 8192, 1));
+        assert!(!updates(&[784, 1024, 1024, 10], 512, 6));
+        let plan = Plan::new(&[784, 1024, 1024, 10], 512, None, Some(1)).unwrap();
+        assert_eq!((plan.n_part_values, plan.layers[0].part), (0, 512));
+        assert!(!Plan::new(&[784, 1024, 1024, 10], 512, Some(Norm::Batch), Some(1)).unwrap().updates);
+        assert!(!Plan::new(&[784, 1024, 1024, 10], 512, None, None).unwrap().updates);
+    }
+
+    #[test]
     fn parts_cover_the_batch_and_values_survive_packing() {
         for (sizes, batch, norm) in [
             (vec![784, 256, 10], 8192, Some(Norm::Layer)),
@@ -215,7 +258,7 @@ mod tests {
             (vec![20, 3], 1, Some(Norm::Layer)),
             (vec![5, 130, 7, 2], 1000, Some(Norm::Batch)),
         ] {
-            let plan = Plan::new(&sizes, batch, norm).unwrap();
+            let plan = Plan::new(&sizes, batch, norm, None).unwrap();
             for layer in &plan.layers {
                 assert!(layer.part * layer.n_parts >= batch && layer.part * (layer.n_parts - 1) < batch);
                 assert_eq!(layer.part % DEPTH, 0);

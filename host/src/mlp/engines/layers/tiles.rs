@@ -4,6 +4,7 @@ use warpplay_gpu::cuda::tensor_map::TensorMap;
 use warpplay_gpu::mlp::layers::parts::{self, GatherArgs, PartsArgs};
 use warpplay_gpu::mlp::layers::view::{RowsArgs, image_stride};
 use warpplay_gpu::mlp::layers::{control, dropout, loss};
+use warpplay_gpu::tile::update::{Rate, Rule, UpdateArgs};
 
 use super::numbers::{Held, Numbers, Outputs};
 use super::plan::{LayerPlan, Norm, Plan};
@@ -277,6 +278,7 @@ impl Tiles {
             factor: 1.0,
             rectifier: false,
             moments: false,
+            updates: None,
             gathered: None,
         }
     }
@@ -373,12 +375,22 @@ impl Tiles {
             let sizes = [layer.n_inputs + 1, layer.n_outputs, batch];
             let (a, b) = (self.inputs_lie(number, layer, true), Lie { by_depth: true, ..own });
             let shape = self.shape(sizes, a, b, layer.line());
-            let factor = numbers.input_factor(number);
-            shapes.push(Shape { division: layer.part, factor, c_part_stride: layer.n_values.into(), ..shape });
+            let shape = Shape { factor: numbers.input_factor(number), ..shape };
+            shapes.push(match plan.updates {
+                true => Shape {
+                    updates: Some(numbers.output_line(layer)),
+                    c_parts: parts,
+                    c_part_stride: self.n_weights as u64,
+                    ..shape
+                },
+                false => Shape { division: layer.part, c_part_stride: layer.n_values.into(), ..shape },
+            });
         }
         let of_group = |(number, &shape): (usize, &Shape)| {
             let (a, b) = (self.inputs[number].short()?, gradients[number].short()?);
-            Some(OfGroup { shape, a: (a, 0), b: (b, 0), c: plan.layers[number].parts })
+            let layer = &plan.layers[number];
+            let c = if plan.updates { layer.parameters } else { layer.parts };
+            Some(OfGroup { shape, a: (a, 0), b: (b, 0), c, copy: layer.short })
         };
         let parameters = match shapes.iter().enumerate().map(of_group).collect::<Option<Vec<_>>>() {
             Some(group) if Group::pays(&self.kernels, &shapes) => {
@@ -684,6 +696,78 @@ impl Tiles {
             prepared.core.run(stream, plan.layers[number].n_inputs + 1, prepared.maps.as_ref(), views)?;
         }
         Ok(())
+    }
+
+    /// Queues the gradients of all layers' parameters, by which these are updated, where the plan says so.
+    pub fn run_updates(&mut self, stream: &Stream, plan: &Plan, mut updates: Updates<'_>) -> Result<()> {
+        let Self { inputs, weights, training, .. } = self;
+        let Some(training) = training else { return Ok(()) };
+        let single = match &training.parameters {
+            Gradients::Together(group) => {
+                let (parameters, update) = updates.arguments();
+                return group.run_update(stream, parameters, copies_of(weights, 0), update);
+            }
+            Gradients::Single(single) => single,
+        };
+        for (number, prepared) in single.iter().enumerate().rev() {
+            let layer = &plan.layers[number];
+            let (parameters, update) = updates.arguments();
+            let views = Views {
+                a: inputs[number].view(),
+                b: training.gradients[number].view(),
+                bias: In::none(),
+                residual: In::none(),
+                residual_short: In::none(),
+                mask: In::none(),
+                c: parameters.split_at(layer.parameters).1,
+                c_short: copies_of(weights, layer.short),
+                overflow: InOut::none(),
+                found_factor: In::none(),
+                moments: InOut::none(),
+                rows: In::none(),
+            };
+            prepared.core.run_update(stream, prepared.maps.as_ref(), views, layer.parameters, update)?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the parameters in parts go from number `from` on, if they do.
+fn copies_of(weights: &mut Option<Buffer<u16>>, from: usize) -> InOut<'_, u16> {
+    weights.as_mut().map_or_else(InOut::none, |weights| weights.view_mut().split_at(from).1)
+}
+
+/// What updates parameters by their gradients' products: see [`Update`](warpplay_gpu::tile::update::Update).
+pub(super) struct Updates<'a> {
+    /// `[n_values]`
+    pub parameters: &'a mut Buffer<f32>,
+    /// What the optimiser remembers, `[n_values]` each.
+    pub moments: &'a mut [Buffer<f32>],
+    pub rates: In<'a, Rate>,
+    pub n_rates: u32,
+    /// The step's number.
+    pub step: In<'a, u32>,
+    pub rule: Rule,
+}
+
+impl Updates<'_> {
+    /// What the kernel takes.
+    fn arguments(&mut self) -> (InOut<'_, f32>, UpdateArgs<'_>) {
+        let Self { parameters, moments, rates, n_rates, step, rule } = self;
+        let (n_values, n_state) = (parameters.len(), moments.len() as u32);
+        let mut moments = moments.iter_mut().map(Buffer::view_mut);
+        let update = UpdateArgs {
+            first: moments.next().unwrap_or_else(InOut::none),
+            second: moments.next().unwrap_or_else(InOut::none),
+            rates: *rates,
+            step: *step,
+            rule: *rule,
+            n_state,
+            n_rates: *n_rates,
+            reserved: 0,
+            n_values,
+        };
+        (parameters.view_mut(), update)
     }
 }
 

@@ -383,6 +383,7 @@ fn empty(plan: &Plan) -> Shape {
         factor: 1.0,
         rectifier: false,
         moments: false,
+        updates: None,
         gathered: None,
     }
 }
