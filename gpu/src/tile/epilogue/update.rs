@@ -183,6 +183,7 @@ unsafe fn store<const STATE: usize>(task: &ProductTask, update: &Update, [row, c
 ///
 /// # Safety
 /// As [`write_updated`]; the quad is this lane's.
+#[cfg(feature = "tile-plain")]
 #[device_inline]
 #[track_caller]
 pub(crate) unsafe fn update_quad(
