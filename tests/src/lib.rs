@@ -36,6 +36,7 @@
 //! | `mlp/reference.rs` | the plain perceptrons differ from other people's programs, or the parallel from the sequential |
 //! | `mlp/layers.rs` | training layer by layer differs from the plain program, in some shape, optimiser or precision, or does not go on where it stopped |
 //! | `mlp/epoch.rs` | training a whole epoch in one launch differs from the plain program, does not go on where it stopped, or misses the reference curve |
+//! | `mlp/same_bits.rs` | a training has other bits in a second run, or on a second GPU of a kind |
 //! | `mlp/scales.rs` | the engine `epoch` is not single precision for networks of other magnitudes, or does not leave what it cannot hold to `layers` |
 //! | `mlp/scaling.rs` | features are standardised wrongly, a network forgets in its file with what or which loss it was trained with, or a wrong scaling is accepted |
 //! | `mlp/old_files.rs` | what version 0.1 wrote is not read, or does not go on with the same bits |
@@ -65,7 +66,7 @@
 //! | `azero/layers.rs` | the network layer by layer differs from the plain one in some shape, precision or size of batch, or two of its kernels differ |
 //! | `azero/train.rs` | a gradient or a step of the training differs from the plain program, or does not go on where it stopped |
 //! | `azero/sum_filters.rs` | the parts of a filters' gradient are not all added up |
-//! | `azero/train_short.rs` | a training with convolutions in tf32 or bf16 has other gradients than the plain program with operands rounded likewise, other bits in a second run or from a checkpoint, or runs where there are no kernels |
+//! | `azero/train_short.rs` | a training with convolutions in tf32 or bf16 has other gradients than the plain program with operands rounded likewise, other bits in a second run, on a second GPU or from a checkpoint, or runs where there are no kernels |
 //! | `azero/endurance.rs` | a million moves of self-play take more and more memory, or end with an error |
 //! | `azero/learn.rs` | recorded games are read wrongly; a run of learning does not go on where it stopped |
 //! | `azero/files.rs` | a network's file is read wrongly, or a damaged one is accepted |

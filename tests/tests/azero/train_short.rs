@@ -9,7 +9,7 @@ use warpplay::{Backend, Device, Precision};
 use warpplay_cpu_ref::azero as twin;
 use warpplay_cpu_ref::azero::training::{Batch, Operands, Settings};
 use warpplay_tests::Checked;
-use warpplay_tests::backends::kernel_devices;
+use warpplay_tests::backends::{alike, kernel_devices};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 use crate::train::{GRADIENT_SHARE, Position, compare, drawn, flat, odd_shape, positions, train, train_rest};
@@ -338,6 +338,26 @@ fn a_handful_of_positions_is_learned_by_heart() -> Checked {
             // Both come most of the way down; the shares of visits have an entropy that stays.
             let is_down = single < first && first - short > 0.9 * (first - single);
             assert!(is_down, "{device} in {precision}: {first}, {single}, {short}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_seed_gives_the_same_bits_on_every_run_and_on_two_gpus() -> Checked {
+    let samples = positions(odd_shape(), 45, 6);
+    let network = Network::seeded(odd_shape(), 1)?;
+    for precision in [Precision::F32, Precision::Tf32, Precision::Bf16] {
+        let options = Options { batch: 9, epochs: 1, precision, ..Options::default() };
+        let builder = Trainer::builder(&network, &samples).options(options);
+        for device in devices() {
+            let trained = |device: &Device| -> Result<Checkpoint, warpplay::Error> {
+                let mut trainer = builder.clone().build(device)?;
+                train_rest(&mut trainer);
+                trainer.checkpoint()
+            };
+            let trained: Vec<_> = alike(&device).iter().map(trained).collect::<Result<_, _>>()?;
+            assert!(trained.iter().all(|one| one.network() == trained[0].network()), "{precision} on {device}");
         }
     }
     Ok(())

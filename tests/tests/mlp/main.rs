@@ -20,6 +20,7 @@ mod old_files;
 mod pool;
 mod reference;
 mod regression;
+mod same_bits;
 mod scales;
 mod scaling;
 mod short_formats;
