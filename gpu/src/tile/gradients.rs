@@ -1,5 +1,6 @@
 //! Gradients of a layer's weights, which an optimiser [updates](super::update) at once.
 
+use super::epilogue::Updating;
 use super::task::{Bf16, F16, ProductTask, Tf32};
 use super::update::Update;
 use super::wgmma::{ALONE, product, shape};
@@ -30,7 +31,7 @@ macro_rules! updates {
             )]
             pub unsafe fn $name(task: ProductTask, update: Update) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.
-                unsafe { product::<$format, _, $sums, $groups, 1, $a, $b, ALONE, _>(&task, &update) }
+                unsafe { product::<$format, _, $sums, $groups, 1, $a, $b, ALONE, _>(&task, Updating::<'_, { $sums <= 64 }>(&update)) }
             }
         )*
     };

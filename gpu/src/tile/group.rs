@@ -2,7 +2,7 @@
 //!
 //! A launch takes microseconds, and so do such products where the batch is small; and where they are large, the blocks that one of them leaves idle at its end take tiles of the next.
 
-use super::epilogue::Alone;
+use super::epilogue::{Alone, Updating};
 use super::task::{Bf16, F16, GroupTask, Member, ProductTask, activation};
 use super::update::Update;
 use super::wgmma::{ALONE, Tasks, product, shape_of_tiles, work_of};
@@ -213,7 +213,7 @@ macro_rules! updates {
             )]
             pub unsafe fn $name(task: GroupTask, update: Update) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.
-                unsafe { product::<$format, _, $sums, $groups, 1, true, true, ALONE, _>(Updated(&task), &update) }
+                unsafe { product::<$format, _, $sums, $groups, 1, true, true, ALONE, _>(Updated(&task), Updating::<'_, true>(&update)) }
             }
         )*
     };

@@ -82,8 +82,11 @@ impl Ending for WithMoments {
     }
 }
 
-/// An [optimiser](crate::tile::update), whose parameters C are.
-impl Ending for &Update {
+/// An [optimiser](crate::tile::update), whose parameters C are. `AHEAD`: whether there are registers to read them early.
+#[derive(Clone, Copy)]
+pub struct Updating<'a, const AHEAD: bool>(pub &'a Update);
+
+impl<const AHEAD: bool> Ending for Updating<'_, AHEAD> {
     #[device_inline]
     #[track_caller]
     unsafe fn write<F: Format, const R: usize, const N: usize>(
@@ -95,6 +98,6 @@ impl Ending for &Update {
     ) {
         const { assert!(N != 1) };
         // SAFETY: the caller's promise.
-        unsafe { write_updated::<F, R>(task, self, d, part) }
+        unsafe { write_updated::<F, R, AHEAD>(task, self.0, d, part) }
     }
 }

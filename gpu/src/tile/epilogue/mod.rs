@@ -13,7 +13,7 @@ mod update;
 mod whole;
 mod with_moments;
 
-pub use ending::{Alone, Ending, WithMoments};
+pub use ending::{Alone, Ending, Updating, WithMoments};
 use exchange::{COLUMNS, Lane, put_for_cluster, put_sums, sums_of, turns};
 pub use exchange::{Part, ROWS, WARP_BYTES, meet, warp_bytes_in_cluster};
 #[cfg(feature = "tile-plain")]

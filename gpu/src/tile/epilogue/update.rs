@@ -1,6 +1,6 @@
 //! The epilogue of tiles whose C an optimiser [updates](crate::tile::update).
 //!
-//! A lane reads the parameters of the next 32 columns while it works on these, for memory is slower than all else here. Each number of arrays that an optimiser remembers is code of its own.
+//! A lane may read the parameters of the next 32 columns while it works on these (`AHEAD`), for memory is slower than all else here, where there are registers for them. Each number of arrays that an optimiser remembers is code of its own.
 
 use super::exchange::{COLUMNS, Lane, Part, n_chunks, put_sums, sums_of};
 use super::put_parts;
@@ -20,14 +20,19 @@ const QUADS: usize = 4;
 /// As [`write`](super::write), without a cluster; C and what the optimiser remembers begin at multiples of 16 bytes, whose rows are multiples of four values, and `c_first` is one.
 #[device_inline]
 #[track_caller]
-pub unsafe fn write_updated<F: Format, const R: usize>(task: &ProductTask, update: &Update, d: &[f32; R], part: Part) {
+pub unsafe fn write_updated<F: Format, const R: usize, const AHEAD: bool>(
+    task: &ProductTask,
+    update: &Update,
+    d: &[f32; R],
+    part: Part,
+) {
     // SAFETY: the caller's promise.
     unsafe {
         let rate = update.rate();
         match update.n_state {
-            0 => of_state::<F, R, 0>(task, update, &rate, d, part),
-            1 => of_state::<F, R, 1>(task, update, &rate, d, part),
-            _ => of_state::<F, R, 2>(task, update, &rate, d, part),
+            0 => of_state::<F, R, 0, AHEAD>(task, update, &rate, d, part),
+            1 => of_state::<F, R, 1, AHEAD>(task, update, &rate, d, part),
+            _ => of_state::<F, R, 2, AHEAD>(task, update, &rate, d, part),
         }
     }
 }
@@ -38,7 +43,7 @@ pub unsafe fn write_updated<F: Format, const R: usize>(task: &ProductTask, updat
 /// As there.
 #[device_inline]
 #[track_caller]
-unsafe fn of_state<F: Format, const R: usize, const STATE: usize>(
+unsafe fn of_state<F: Format, const R: usize, const STATE: usize, const AHEAD: bool>(
     task: &ProductTask,
     update: &Update,
     rate: &Rate,
@@ -53,11 +58,15 @@ unsafe fn of_state<F: Format, const R: usize, const STATE: usize>(
     // SAFETY: as the caller vouches.
     let mut next = unsafe { parameters(task, row, column) };
     while chunk < chunks {
+        if !AHEAD && chunk > 0 {
+            // SAFETY: as the caller vouches.
+            next = unsafe { parameters(task, row, column) };
+        }
         let mut quads = next.map(|parameters| [parameters, [0.0; 4], [0.0; 4]]);
         // SAFETY: quads of C and of what is remembered of it, which are this lane's; the exchange is the warp's own, and all have read what was there.
         unsafe {
             remembered::<STATE>(task, update, [row, column], &mut quads);
-            if chunk + 1 < chunks {
+            if AHEAD && chunk + 1 < chunks {
                 next = parameters(task, row, column + COLUMNS);
             }
             sync_warp(warp::ALL);

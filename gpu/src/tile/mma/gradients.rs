@@ -2,6 +2,7 @@
 
 use super::product::{Block, product};
 use crate::cuda::kernel;
+use crate::tile::epilogue::Updating;
 use crate::tile::rows::AS_THEY_LIE;
 use crate::tile::task::{Bf16, F16, ProductTask, Tf32};
 use crate::tile::update::Update;
@@ -31,7 +32,7 @@ macro_rules! updates {
             )]
             pub unsafe fn $name(task: ProductTask, update: Update) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.
-                unsafe { product::<$format, $size, $size, $lines, $sums, $stages, 128, $a, $b, AS_THEY_LIE, _>(&task, &update) }
+                unsafe { product::<$format, $size, $size, $lines, $sums, $stages, 128, $a, $b, AS_THEY_LIE, _>(&task, Updating::<'_, { $lines < 4 }>(&update)) }
             }
         )*
     };
