@@ -13,6 +13,8 @@
 //!
 //! Exit codes: 0; 1 if a row failed (it says why); 2 a wrong command line.
 
+#[path = "tile/epilogues.rs"]
+mod epilogues;
 #[path = "tile/ladder.rs"]
 mod ladder;
 #[allow(dead_code, reason = "other benches use the rest")]
@@ -94,6 +96,8 @@ enum Section {
     Ladder,
     /// Convolutions with bias, residual and rectifier, and gradients of filters, in bfloat16 and half precision
     Conv,
+    /// Products in bfloat16 with each epilogue, and with gathered rows
+    Epilogues,
 }
 
 /// Rows of A, columns of B, and depth.
@@ -224,6 +228,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
             convolutions::<f16, f16>(bench, &mut table, f16::from_f32)?;
             table.print(&mut bench.output)
         }),
+        (Section::Epilogues, epilogues::epilogues),
     ];
     program::measure(&mut bench, &args.only, sections)?;
     Ok(bench.output.n_failed())

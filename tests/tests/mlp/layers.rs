@@ -249,6 +249,19 @@ fn large_batches_equal_the_plain_program() {
     assert_eq!(train(&device, &copied, &set).expect("cuda"), (found, weights));
 }
 
+/// More than half a million parameters, which the products of their gradients update; widths that fill no quad.
+#[test]
+fn large_networks_equal_the_plain_program() {
+    let set = images(26, 8, 8, 10);
+    let options = Options { epochs: 1, weight_decay: 0.01, ..options(&[739, 722], 17) };
+    let twin = Twin::of(&options, &set);
+    for_each_architecture_of_f32(|device| {
+        let (found, weights) = train(device, &options, &set)?;
+        twin.check(&format!("a large network on {device}"), &found, &weights);
+        Ok(())
+    });
+}
+
 #[test]
 fn twenty_steps_of_real_digits_meet_the_reference() {
     let Some(real) = RealBatches::read() else { return };

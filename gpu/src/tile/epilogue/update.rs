@@ -4,6 +4,7 @@
 
 use super::exchange::{COLUMNS, Lane, Part, n_chunks, put_sums, sums_of};
 use super::put_parts;
+use crate::cuda::math::opaque;
 use crate::cuda::memory::{load_quad, store_quad};
 use crate::cuda::sync::sync_warp;
 use crate::cuda::{thread, warp};
@@ -53,11 +54,13 @@ unsafe fn of_state<F: Format, const R: usize, const STATE: usize, const AHEAD: b
     // SAFETY: as the caller vouches.
     let factor = unsafe { task.whole_factor() };
     let lane = Lane { row: thread::lane() / 8, column: thread::lane() % 8 * 4 };
-    let (row, mut column) = (part.row + lane.row, part.column + lane.column);
+    let (first_row, mut column) = (part.row + lane.row, part.column + lane.column);
     let (mut chunk, chunks) = (0, n_chunks::<R>(task, part.column));
     // SAFETY: as the caller vouches.
-    let mut next = unsafe { parameters(task, row, column) };
+    let mut next = unsafe { parameters(task, first_row, column) };
     while chunk < chunks {
+        // Hidden, so that no pointers to each row of each array occupy registers.
+        let row = opaque(first_row);
         if !AHEAD && chunk > 0 {
             // SAFETY: as the caller vouches.
             next = unsafe { parameters(task, row, column) };

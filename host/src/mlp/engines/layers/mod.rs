@@ -94,11 +94,10 @@ fn plan_of(options: &Options, sizes: &[u32], train: Option<&Dataset>, numbers: N
         (false, true) => Some(Norm::Batch),
         (false, false) => None,
     };
-    // Gradients that are clipped, or carry a loss scale, must all be known before a parameter is updated.
-    let pairs = match options.clip_norm.is_none() && options.precision != Precision::F16 {
-        true => Some(n_pairs(numbers.parts, numbers.parts)),
-        false => None,
-    };
+    // Gradients that are clipped, or carry a loss scale, must all be known before a parameter is updated. What other optimisers remember is read and written faster by a launch of many warps.
+    let may_update =
+        options.optimizer == Optimizer::Sgd && options.clip_norm.is_none() && options.precision != Precision::F16;
+    let pairs = may_update.then(|| n_pairs(numbers.parts, numbers.parts));
     Ok((Plan::new(sizes, batch, norm, pairs)?, batch.max(at_once)))
 }
 

@@ -75,6 +75,8 @@ pub(super) struct Plan {
 const SLAB: u64 = 300;
 /// Bytes that an update reads and writes in a nanosecond.
 const BYTES: u64 = 4000;
+/// Least bytes of gradients' parts, written and read, for which products update: with fewer, launches are as long either way.
+const LEAST_BYTES: u64 = 4 << 20;
 
 impl Plan {
     /// The plan for batches of `batch` samples, with such a norm behind each layer but the last. `pairs`: products of parts that a product of numbers takes, where nothing stands between gradients and their update.
@@ -136,7 +138,7 @@ impl Plan {
         let longest = self.layers.iter().map(|layer| slabs(layer.part)).max().unwrap_or(0);
         let divided = (all * slabs(batch)).div_ceil(BLOCKS.into()).max(longest);
         let bytes = 2 * size_of::<f32>() as u64 * self.n_part_values as u64;
-        whole.saturating_sub(divided) * SLAB * u64::from(pairs) < bytes / BYTES
+        bytes >= LEAST_BYTES && whole.saturating_sub(divided) * SLAB * u64::from(pairs) < bytes / BYTES
     }
 
     /// Converts the layers' values, rows without unused ends, to the layout of the kernels.
@@ -241,6 +243,7 @@ mod tests {
             |sizes: &[u32], batch: u32, pairs: u32| Plan::new(sizes, batch, None, Some(pairs)).unwrap().updates;
         assert!(updates(&[784, 1024, 1024, 10], 512, 1));
         assert!(updates(&[784, 4096, 4096, 4096, 4096, 10], 2048, 3));
+        assert!(!updates(&[784, 256, 10], 64, 1), "few parameters");
         // Few tiles of a great depth.
         assert!(!updates(&[784, 256, 10], 8192, 1));
         assert!(!updates(&[784, 1024, 1024, 10], 512, 6));
