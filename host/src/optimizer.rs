@@ -159,9 +159,9 @@ impl Optimizer {
         }
     }
 
-    /// What update number `number` (from 1) is made with on the device, at a learning rate: computed in double precision, Adam's corrections too.
+    /// What update number `number` is made with on the device, at a learning rate: computed in double precision, Adam's corrections too. The first has number 1, and so has 0.
     pub fn rate(&self, learning_rate: f64, number: u64) -> Rate {
-        let correction = |beta: f32| 1.0 - f64::from(beta).powf(number as f64);
+        let correction = |beta: f32| 1.0 - f64::from(beta).powf(number.max(1) as f64);
         let (step_size, root) = match *self {
             Self::Adam { beta1, beta2, .. } | Self::AdamW { beta1, beta2, .. } => {
                 ((learning_rate / correction(beta1)) as f32, correction(beta2).sqrt() as f32)

@@ -71,14 +71,15 @@ fn for_each_device_and_as(capabilities: &[(u32, u32)], property: impl Fn(&Device
     });
 }
 
-/// A device, the same once more, and a second GPU of its kind where there is one: they should give the same bits. Says where a GPU is the only one.
+/// A device, the same once more, and a second GPU of its kind where there is one: they should give the same bits. Says, once a program, where there is none.
 pub fn alike(device: &Device) -> Vec<Device> {
     let mut devices = vec![device.clone(), device.clone()];
+    static SAID: Once = Once::new();
     if device.backend() == Backend::Cuda {
         match Device::cuda(1) {
             Ok(second) if second.name() == device.name() => devices.push(second),
-            Ok(second) => skipped(format!("the second GPU is of another kind: {}", second.name())),
-            Err(error) => skipped(format!("there is no second GPU: {error}")),
+            Ok(second) => SAID.call_once(|| skipped(format!("the second GPU is of another kind: {}", second.name()))),
+            Err(error) => SAID.call_once(|| skipped(format!("there is no second GPU: {error}"))),
         }
     }
     devices

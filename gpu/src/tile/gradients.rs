@@ -1,7 +1,7 @@
 //! Gradients of a layer's weights, which an optimiser [updates](super::update) at once.
 
 use super::epilogue::Updating;
-use super::task::{Bf16, F16, ProductTask, Tf32};
+use super::task::{Bf16, F16, ProductTask, Tf32, activation};
 use super::update::Update;
 use super::wgmma::{ALONE, product, shape};
 use crate::cuda::kernel;
@@ -22,12 +22,12 @@ macro_rules! updates {
             /// * Source: PyTorch's definitions of SGD, Adam, AdamW and RMSprop.
             ///
             /// # Safety
-            /// As a product of these tiles with `c`; C and what is remembered of it as [`update`](super::update) says, and as the epilogue asks.
+            /// As a product of these tiles with `c`; `update` is as [it](Update) says for C.
             #[kernel(
                 shape = |multiprocessors: u32| shape::<$sums, $groups, 1, ALONE>([task.m, task.n, 1], 1, multiprocessors),
                 max_threads = 128 * ($groups + 1),
                 min_blocks = 1,
-                require = task.rows.is_null() && task.moments.is_null() && task.division >= task.k && task.side == 1 && task.cluster == 1 && task.overflow.is_null() && task.c_stride.is_multiple_of(4) && task.c_first.is_multiple_of(4)
+                require = task.rows.is_null() && task.moments.is_null() && task.division >= task.k && task.side == 1 && task.cluster == 1 && task.overflow.is_null() && !task.c.is_null() && task.bias.is_null() && task.mask.is_null() && task.residual.is_null() && task.residual_short.is_null() && task.activation == activation::NONE && task.c_stride.is_multiple_of(4) && task.c_first.is_multiple_of(4)
             )]
             pub unsafe fn $name(task: ProductTask, update: Update) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.

@@ -204,7 +204,7 @@ macro_rules! updates {
             /// * Source: PyTorch's definitions of SGD, Adam, AdamW and RMSprop.
             ///
             /// # Safety
-            /// As a group of products of these tiles, whose depth is not divided; C and what is remembered of it as [`update`](super::update) says, and as the epilogue asks.
+            /// As a group of products of these tiles, whose depth is not divided; of each C `m` rows lie in `c`, from a multiple of four values on, and `update` is as [it](Update) says.
             #[kernel(
                 shape = |multiprocessors: u32| shape_of_tiles::<$sums, $groups, 1, ALONE>(task.n_tiles, 1, multiprocessors),
                 max_threads = 128 * ($groups + 1),
@@ -224,8 +224,4 @@ updates! {
     tile_wgmma_bf16_128_ab_group_update, Bf16, 64, 2;
     /// bfloat16, tiles of 64 × 64.
     tile_wgmma_bf16_64_single_ab_group_update, Bf16, 32, 1;
-    /// Half precision, tiles of 128 × 128.
-    tile_wgmma_f16_128_ab_group_update, F16, 64, 2;
-    /// Half precision, tiles of 64 × 64.
-    tile_wgmma_f16_64_single_ab_group_update, F16, 32, 1;
 }

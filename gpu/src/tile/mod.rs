@@ -6,8 +6,8 @@
 //! | module | kernels | for |
 //! |---|---|---|
 //! | [`wgmma`] | `tile_wgmma_{bf16,f16,tf32}_{256,192,128,64}`, `…_128_high`, `…_64_single`: columns of a tile; `…_{128,64}_shared`: blocks share the depth; `…_a`, `…_b`, `…_ab`: operands that lie depth by depth; `tile_wgmma_e4m3_{128_high,128,64_single}` | `sm_90a` |
-//! | [`group`] | `tile_wgmma_{bf16,f16}_128_ab_group`, `…_64_single_ab_group`: several products; `…_group_update`: an optimiser follows them | `sm_90a` |
-//! | [`gradients`] | `tile_wgmma_{bf16,f16}_{256,192,128,64_single}_ab_update`, `tile_wgmma_tf32_{128,64_single}_update`: C are parameters, which an optimiser updates by the product | `sm_90a` |
+//! | [`group`] | `tile_wgmma_{bf16,f16}_128_ab_group`, `…_64_single_ab_group`: several products; `tile_wgmma_bf16_{128,64_single}_ab_group_update`: an optimiser updates their C | `sm_90a` |
+//! | [`gradients`] | `tile_wgmma_{bf16,f16}_{256,192,128,64_single}_ab_update`, `tile_wgmma_tf32_{128,64_single}_update`: C holds parameters, which an optimiser updates by the product | `sm_90a` |
 //! | [`logits`] | `tile_wgmma_{bf16,f16}_64_{single,shared}_b_softmax`: logits, loss and its gradient | `sm_90a` |
 //! | [`moments`] | `tile_wgmma_{bf16,f16}_{256,128_high,128,64_single}_moments`: moments of the columns of C as well | `sm_90a` |
 //! | [`mma`] | `tile_mma_{bf16,f16,tf32}_{256,128,64}`: columns of a tile; `…_a`, `…_b`, `…_ab`; `tile_mma_{bf16,f16}_64_b_softmax`: logits, loss and its gradient; `tile_mma_{bf16,f16,tf32}_{128,64}_{rows,bytes}`: rows of A gathered, A of bytes; `tile_mma_{bf16,f16}_{128,64}_ab_update`, `tile_mma_tf32_{128,64}_update` | `sm_80` on |
@@ -125,8 +125,6 @@ crate::kernel_set! {
     group::tile_wgmma_f16_64_single_ab_group,
     group::tile_wgmma_bf16_128_ab_group_update,
     group::tile_wgmma_bf16_64_single_ab_group_update,
-    group::tile_wgmma_f16_128_ab_group_update,
-    group::tile_wgmma_f16_64_single_ab_group_update,
     gradients::tile_wgmma_bf16_256_ab_update,
     gradients::tile_wgmma_bf16_192_ab_update,
     gradients::tile_wgmma_bf16_128_ab_update,

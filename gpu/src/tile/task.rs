@@ -79,11 +79,11 @@ pub struct ProductTask {
     #[len(m as usize * c_stride as usize)]
     #[nullable]
     pub residual_short: *const u16,
-    /// `[divisions][m][c_stride]` C in single precision; null where `c_short` is not, but in kernels that [update](super::update) C.
+    /// `[divisions][m][c_stride]` C in single precision. Exactly one of `c` and `c_short` is there; kernels that [update](super::update) C have `c`, and may have both.
     #[len((k.div_ceil(division) - 1) as usize * c_part_stride as usize + m as usize * c_stride as usize)]
     #[nullable]
     pub c: *mut f32,
-    /// `[c_parts][m][c_short_stride]` C in the operands' format of 16 bits; null where `c` is not, but in kernels that [update](super::update) C, which may write both.
+    /// `[c_parts][m][c_short_stride]` C in the operands' format of 16 bits, or a copy of it where it is updated; see `c`.
     #[len((c_parts - 1) as usize * c_part_stride as usize + m as usize * c_short_stride as usize)]
     #[nullable]
     pub c_short: *mut u16,
@@ -103,7 +103,7 @@ pub struct ProductTask {
     pub a_part_stride: u64,
     /// Values from a part of B to the next.
     pub b_part_stride: u64,
-    /// Values from a part or division of C to the next.
+    /// Values from a part or division of C to the next; where C is [updated](super::update), of its copy.
     pub c_part_stride: u64,
     /// Number of C's first value among those of which an optimiser remembers something; read by kernels that [update](super::update) C.
     pub c_first: u64,
@@ -173,7 +173,7 @@ impl ProductTask {
 pub struct Member {
     /// First value of its C in that of the launch.
     pub c: u64,
-    /// Values from a division of C to the next.
+    /// Values from a division of C to the next; not read where C is [updated](super::update).
     pub c_part_stride: u64,
     /// First value of its C in parts of 16 bits in that of the launch, where C is [updated](super::update).
     pub c_short: u64,

@@ -1,4 +1,4 @@
-//! An epilogue: C are the parameters of a layer, and what a product makes is their gradient, which an optimiser follows.
+//! An epilogue: C holds the parameters of a layer, and what a product makes is their gradient, which an optimiser follows.
 //!
 //! So the gradient is neither written nor read: a parameter is read, changed and written where its sum is.
 
@@ -83,6 +83,8 @@ pub fn stepped(rule: &Rule, rate: &Rate, weight: f32, gradient: f32, first: &mut
 const _: () = assert!(size_of::<Rate>() == 16 && size_of::<Rule>() == 20);
 
 /// What an optimiser remembers, and how it goes on. The sums of a product, multiplied with its factor, are the gradient of C.
+///
+/// C, `first` and `second` begin at multiples of 16 bytes. Value `i` of C belongs to value `c_first + i` of what is remembered ([`ProductTask::c_first`]), of which there are as many as that needs; `c_first` and the values from a row of C to the next are multiples of 4.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, DeviceArgs)]
 #[args(
@@ -156,7 +158,7 @@ impl Update {
     }
 }
 
-/// Number of the value at a row and column of C among those of which the optimiser remembers something.
+/// Index of value `at` of C among those of which the optimiser remembers something.
 #[device_inline]
 pub(super) const fn number_of(task: &ProductTask, at: usize) -> usize {
     task.c_first as usize + at

@@ -239,12 +239,46 @@ impl Shape {
             return Err(Error::option("moments", true, allowed));
         }
         if let Some(copy_stride) = self.updates {
-            update::check(self, copy_stride)?;
+            self.check_update(copy_stride)?;
         }
         for (name, size) in [("n", n), ("c_stride", c_stride)] {
             if self.moments && !size.is_multiple_of(4) {
                 return Err(Error::option(name, size, "a multiple of 4 with moments, of 8 for C in 16 bits"));
             }
+        }
+        Ok(())
+    }
+
+    /// What a product that updates C cannot have.
+    ///
+    /// # Errors
+    /// [`Error::Option`].
+    fn check_update(&self, copy_stride: u32) -> Result<()> {
+        let Shape { values, n, k, c_stride, c_parts, division, rectifier, moments, gathered, a, b, .. } = *self;
+        for (name, is_asked) in [
+            ("division", division < k),
+            ("rectifier", rectifier),
+            ("moments", moments),
+            ("gathered", gathered.is_some_and(|gathered| !gathered.bytes)),
+            ("bytes", gathered.is_some_and(|gathered| gathered.bytes)),
+        ] {
+            if is_asked {
+                return Err(Error::option(name, "given", "none where C is updated"));
+            }
+        }
+        let [is_short, by_depth] = [matches!(values, Values::Bf16 | Values::F16), a.by_depth];
+        if values == Values::U8 || a.by_depth != b.by_depth || is_short && !by_depth {
+            let allowed = "false but for A and B by depth in bf16 and f16, row by row in tf32, and either in f32";
+            return Err(Error::option("update", true, allowed));
+        }
+        if !c_stride.is_multiple_of(4) {
+            return Err(Error::option("c_stride", c_stride, "a multiple of 4 where C is updated"));
+        }
+        if copy_stride < n || copy_stride > MAX_STRIDE {
+            return Err(Error::option("copy_stride", copy_stride, format!("{n} to {MAX_STRIDE}")));
+        }
+        if c_parts > 1 && values == Values::F32 {
+            return Err(Error::option("c_parts", c_parts, "1 where C of f32 operands is updated: it has no copy"));
         }
         Ok(())
     }

@@ -98,6 +98,9 @@ impl Group {
             });
             let divisions = u64::from(shape.divisions() - 1) * c_part_stride;
             c_len = c_len.max(c + divisions as usize + m as usize * c_stride as usize);
+            if updates.is_some() && !c.is_multiple_of(4) {
+                return Err(Error::option("first value of an updated C", c, "a multiple of 4"));
+            }
             if let Some(copy_stride) = updates {
                 let parts = u64::from(shape.c_parts - 1) * c_part_stride;
                 c_short_len = c_short_len.max(copy + parts as usize + m as usize * copy_stride as usize);
@@ -114,7 +117,7 @@ impl Group {
                         };
                         Launch::$of(Box::new(launch))
                     })*
-                    (values, ..) => return Err(Error::option("operands of a group", format!("{values:?}"), "bf16 and f16, depth by depth")),
+                    (values, ..) => return Err(Error::option("operands of a group", format!("{values:?}"), "bf16, and f16 without an update, depth by depth")),
                 }
             };
         }
@@ -130,8 +133,6 @@ impl Group {
                 Updates, (GroupTaskArgs<'_>, UpdateArgs<'_>);
                 Bf16, Rows128Columns128, tile_wgmma_bf16_128_ab_group_update;
                 Bf16, Rows64Columns64, tile_wgmma_bf16_64_single_ab_group_update;
-                F16, Rows128Columns128, tile_wgmma_f16_128_ab_group_update;
-                F16, Rows64Columns64, tile_wgmma_f16_64_single_ab_group_update;
             },
         };
         Ok(Self {

@@ -180,8 +180,8 @@ impl<T: Operand> ProductBuilder<T> {
         Self { moments, ..self }
     }
 
-    /// Whether the product is the gradient of C, which an optimiser [updates](super#optimisers) by [`Product::run_update`]; default not. C is of single precision and `c_stride` a multiple of 4. A and B lie by depth in bf16 and f16, row by row and column by column in TF32, in f32 both one or both the other; without a division
-    /// of the depth, rectifier, moments, gathered rows and bytes, and blocks do not share a depth ([`cluster`](Self::cluster) is 1).
+    /// Whether the product is the gradient of C, which an optimiser [updates](super#optimisers) by [`Product::run_update`]; default not. C is of single precision and `c_stride` a multiple of 4. In bf16 and f16 A and B lie by depth, in TF32 neither does, in f32 both or neither. Not with a division
+    /// of the depth, rectifier, moments, gathered rows or bytes; [`cluster`](Self::cluster) is 1.
     #[must_use]
     pub fn update(self, update: bool) -> Self {
         Self { updates: update, ..self }
@@ -246,6 +246,9 @@ impl<T: Operand> ProductBuilder<T> {
             Engine::Wgmma if self.engine.is_none() && shape.gathered.is_some() => Engine::Mma,
             engine => engine,
         };
+        if let Some(copy_stride) = self.copy_stride.filter(|_| !self.updates) {
+            return Err(Error::option("copy_stride", copy_stride, "none where C is not updated"));
+        }
         let kernels = Kernels::load(device, precision, Some(engine))?;
         Product::of(device, &kernels, shape, self.tile, self.cluster)
     }
@@ -581,7 +584,7 @@ impl<T: Operand> Product<T> {
     /// * `parameters` `[m][c_stride]`: C; it may be longer.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a buffer that is too short, for no rates, for another number of moments than the optimiser's, for operands of another product, and for parameters or a copy that are operands; [`Error::Option`] for constants of the optimiser that are not allowed, and for a copy of `f32` operands;
+    /// [`Error::Shape`] for a buffer that is too short or does not begin at a multiple of 16 bytes, for no rates, for another number of arrays of state than the optimiser's, for operands of another product, and for parameters, state or a copy that are operands; [`Error::Option`] for a product that was not built for updates, for constants of the optimiser that are not allowed, and for a copy of `f32` operands;
     /// [`Error::Device`] for a buffer of another device; errors of the device.
     pub fn run_update(
         &self,
@@ -591,7 +594,7 @@ impl<T: Operand> Product<T> {
         update: Update<'_, T>,
     ) -> Result<()> {
         let Shape { m, c_stride, c_parts, updates, .. } = self.core.shape;
-        let Update { optimizer, weight_decay, rates, step, moments, copy } = update;
+        let Update { optimizer, weight_decay, rates, step, state, copy } = update;
         let Some(copy_stride) = updates else {
             return Err(Error::option("update", false, "true for a product that is to update C"));
         };
@@ -602,8 +605,8 @@ impl<T: Operand> Product<T> {
         if !weight_decay.is_finite() {
             return Err(Error::option("weight_decay", weight_decay, "a finite number"));
         }
-        if moments.len() != optimizer.n_moments() {
-            return Err(Error::shape(format!("moments of {}", optimizer.name()), optimizer.n_moments(), moments.len()));
+        if state.len() != optimizer.n_moments() {
+            return Err(Error::shape(format!("state of {}", optimizer.name()), optimizer.n_moments(), state.len()));
         }
         if rates.is_empty() {
             return Err(Error::shape("rates", "at least 1", 0));
@@ -618,7 +621,6 @@ impl<T: Operand> Product<T> {
             if read.contains(&ptr) {
                 return Err(Error::shape(what, "another buffer than a and b", "one of them"));
             }
-            // Of a part of a buffer.
             if (ptr as usize).is_multiple_of(16) {
                 return Ok(());
             }
@@ -626,9 +628,9 @@ impl<T: Operand> Product<T> {
         };
         expect("parameters", parameters.as_ptr().cast(), parameters.device())?;
         parameters.expect_len_at_least("parameters", n_values)?;
-        for moment in &*moments {
-            expect("moments", moment.as_ptr().cast(), moment.device())?;
-            moment.expect_len_at_least("moments", n_values)?;
+        for array in &*state {
+            expect("state", array.as_ptr().cast(), array.device())?;
+            array.expect_len_at_least("state", n_values)?;
         }
         if let Some(copy) = &copy {
             expect("copy", copy.as_ptr().cast(), copy.device())?;
@@ -654,10 +656,10 @@ impl<T: Operand> Product<T> {
             moments: InOut::none(),
         };
         let n_rates = u32::try_from(rates.len()).unwrap_or(u32::MAX);
-        let mut moments = moments.iter_mut().map(Buffer::view_mut);
+        let mut state = state.iter_mut().map(Buffer::view_mut);
         let update = UpdateArgs {
-            first: moments.next().unwrap_or_else(InOut::none),
-            second: moments.next().unwrap_or_else(InOut::none),
+            first: state.next().unwrap_or_else(InOut::none),
+            second: state.next().unwrap_or_else(InOut::none),
             rates: rates.view(),
             step: step.map_or_else(In::none, Buffer::view),
             rule: optimizer.rule(weight_decay),

@@ -6,13 +6,12 @@ use warpplay_gpu::tile::plain::gradients as plain_gradients;
 use warpplay_gpu::tile::task::ProductTaskArgs;
 use warpplay_gpu::tile::update::{Rate, UpdateArgs};
 
-use super::core::Shape;
 use super::engine::Engine;
 use super::operand::Operand;
 use super::size::Tile;
 use crate::optimizer::Optimizer;
 use crate::runtime::tensor_map::Values;
-use crate::{Buffer, Error, Module, Result, Stream};
+use crate::{Buffer, Module, Result, Stream};
 
 /// Launches one of the kernels on so many multiprocessors.
 pub(super) type UpdateLaunch =
@@ -24,7 +23,7 @@ pub struct Update<'a, T: Operand> {
     pub(super) weight_decay: f32,
     pub(super) rates: &'a Buffer<Rate>,
     pub(super) step: Option<&'a Buffer<u32>>,
-    pub(super) moments: &'a mut [Buffer<f32>],
+    pub(super) state: &'a mut [Buffer<f32>],
     pub(super) copy: Option<&'a mut Buffer<T::Short>>,
 }
 
@@ -32,9 +31,9 @@ impl<'a, T: Operand> Update<'a, T> {
     /// An optimiser with what it remembers, at the first of `rates`, without weight decay and copy.
     ///
     /// * `rates`: what [`Optimizer::rate`] gives, one or several.
-    /// * `moments` [`Optimizer::n_moments`] buffers, each `[m][c_stride]` as C; zeros before the first update.
-    pub fn new(optimizer: Optimizer, rates: &'a Buffer<Rate>, moments: &'a mut [Buffer<f32>]) -> Self {
-        Self { optimizer, weight_decay: 0.0, rates, step: None, moments, copy: None }
+    /// * `state`: what it remembers, [`Optimizer::n_moments`] buffers, each `[m][c_stride]` as C; zeros before the first update.
+    pub fn new(optimizer: Optimizer, rates: &'a Buffer<Rate>, state: &'a mut [Buffer<f32>]) -> Self {
+        Self { optimizer, weight_decay: 0.0, rates, step: None, state, copy: None }
     }
 
     /// Takes the rate of this number, from 0, which lies on the device, `[1]`: one graph then serves many steps. A number behind that of the last rate stands for that one.
@@ -67,37 +66,6 @@ pub(super) fn has(engine: Engine, values: Values, tile: Tile, by_depth: [bool; 2
     };
     let is_wide = engine == Engine::Wgmma && values != Values::F32 && (tile == wide || tile == Tile::Rows128Columns192);
     of_gradients && (tile == square || tile == small || is_wide)
-}
-
-/// What a product that updates C cannot have.
-///
-/// # Errors
-/// [`Error::Option`].
-pub(super) fn check(shape: &Shape, copy_stride: u32) -> Result<()> {
-    let Shape { values, n, k, c_stride, division, rectifier, moments, gathered, a, b, .. } = *shape;
-    for (name, is_asked) in [
-        ("division", division < k),
-        ("rectifier", rectifier),
-        ("moments", moments),
-        ("gathered", gathered.is_some_and(|gathered| !gathered.bytes)),
-        ("bytes", gathered.is_some_and(|gathered| gathered.bytes)),
-    ] {
-        if is_asked {
-            return Err(Error::option(name, "given", "none where C is updated"));
-        }
-    }
-    let [is_short, by_depth] = [matches!(values, Values::Bf16 | Values::F16), a.by_depth];
-    if values == Values::U8 || a.by_depth != b.by_depth || is_short && !by_depth {
-        let allowed = "false but for A and B by depth in bf16 and f16, row by row in tf32, and either in f32";
-        return Err(Error::option("update", true, allowed));
-    }
-    if !c_stride.is_multiple_of(4) {
-        return Err(Error::option("c_stride", c_stride, "a multiple of 4 where C is updated"));
-    }
-    if copy_stride < n {
-        return Err(Error::option("copy_stride", copy_stride, format!("at least {n}")));
-    }
-    Ok(())
 }
 
 /// The launch of the kernel for a tile, if there is one.

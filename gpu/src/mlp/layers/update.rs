@@ -252,7 +252,7 @@ unsafe fn update_quad(update: &Update, rate: &Rate, factor: f32, layer: &LayerOf
     }
 }
 
-/// Updates all parameters, stores the step's loss, gathers the samples of the next step, and moves on to it.
+/// Updates all parameters, but where the products of gradients have done it (`n_quads` is 0), stores the step's loss, gathers the samples of the next step, and moves on to it.
 ///
 /// With a loss scale, a step whose gradients are not finite changes nothing but the scale, which is halved; after [`control::PATIENCE`] good steps it is
 /// doubled. Where the gradients' norm is asked for and is no number, neither is the loss that is stored.

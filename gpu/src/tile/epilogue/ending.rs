@@ -82,7 +82,7 @@ impl Ending for WithMoments {
     }
 }
 
-/// An [optimiser](crate::tile::update), whose parameters C are. `AHEAD`: whether there are registers to read them early.
+/// Updates C, whose values are parameters, by an [optimiser](crate::tile::update). `AHEAD`: whether there are registers to read them early.
 #[derive(Clone, Copy)]
 pub struct Updating<'a, const AHEAD: bool>(pub &'a Update);
 

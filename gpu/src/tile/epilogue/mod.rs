@@ -3,7 +3,7 @@
 //! A warp has 16 rows of a tile, as tensor cores leave them: a thread the sums `d[4 j + 2 i + c]` of row `lane / 4 + 8 i` and column `8 j + 2 (lane % 4) + c`. It puts 32 columns at a time into shared memory and takes them out four columns of a
 //! row a lane: so whole lines of memory are read and written at once, and the code for one of them is there once.
 //!
-//! There are three forms of it, which round alike: `lines` for rows inside C that get nothing but a bias and a residual of C's format, `whole` for others inside C without a residual, and the general one for all else: edges of C, quads that are not aligned, residuals with a mask.
+//! There are three forms of it, which round alike: `lines` for rows inside C that get nothing but a bias and a residual of C's format, `whole` for others inside C without a residual, and the general one for all else: edges of C, quads that are not aligned, residuals with a mask. Moments of columns and updates of C have forms of their own.
 
 mod ending;
 mod exchange;

@@ -15,7 +15,7 @@ use crate::unroll::unroll;
 /// Four sums of a lane in the columns that are exchanged at a time.
 const QUADS: usize = 4;
 
-/// The values of C follow the sums of a warp, multiplied with the factor; with `c_short` there, they are written to it in parts as well.
+/// Updates C by the gradient that the sums of a warp are, multiplied with the factor; with `c_short` there, they are written to it in parts as well.
 ///
 /// # Safety
 /// As [`write`](super::write), without a cluster; C and what the optimiser remembers begin at multiples of 16 bytes, whose rows are multiples of four values, and `c_first` is one.
@@ -95,13 +95,13 @@ unsafe fn of_state<F: Format, const R: usize, const STATE: usize, const AHEAD: b
     }
 }
 
-/// Values of the quad from a row and column of C on that C has; `None` for none.
+/// Columns of C from `column` on, of a row that C has; `None` outside of C.
 #[device_inline]
 pub(crate) fn n_there(task: &ProductTask, row: u32, column: u32) -> Option<u32> {
     if row < task.m && column < task.n { Some(task.n - column) } else { None }
 }
 
-/// The value of C at a row and column.
+/// Index of the value at a row and column of C.
 #[device_inline]
 const fn at(task: &ProductTask, row: u32, column: u32) -> usize {
     row as usize * task.c_stride as usize + column as usize
@@ -191,7 +191,7 @@ unsafe fn store<const STATE: usize>(task: &ProductTask, update: &Update, [row, c
     }
 }
 
-/// The quad of C at a row and column follows these sums; nothing outside of C.
+/// Updates the quad of C at a row and column by its gradients; nothing outside of C.
 ///
 /// # Safety
 /// As [`write_updated`]; the quad is this lane's.

@@ -4,7 +4,7 @@ use super::product::{Block, product};
 use crate::cuda::kernel;
 use crate::tile::epilogue::Updating;
 use crate::tile::rows::AS_THEY_LIE;
-use crate::tile::task::{Bf16, F16, ProductTask, Tf32};
+use crate::tile::task::{Bf16, F16, ProductTask, Tf32, activation};
 use crate::tile::update::Update;
 
 macro_rules! updates {
@@ -23,12 +23,12 @@ macro_rules! updates {
             /// * Source: PyTorch's definitions of SGD, Adam, AdamW and RMSprop.
             ///
             /// # Safety
-            /// As a product of these tiles with `c`; C and what is remembered of it as [`update`](crate::tile::update) says, and as the epilogue asks.
+            /// As a product of these tiles with `c`; `update` is as [it](Update) says for C.
             #[kernel(
                 shape = const { Block::of::<$size, $size, $lines, $stages>() }.shape(task.m, task.n, 1),
                 max_threads = 128,
                 min_blocks = $blocks,
-                require = task.rows.is_null() && task.moments.is_null() && task.division >= task.k && task.overflow.is_null() && task.c_stride.is_multiple_of(4) && task.c_first.is_multiple_of(4)
+                require = task.rows.is_null() && task.moments.is_null() && task.division >= task.k && task.side == 1 && task.overflow.is_null() && !task.c.is_null() && task.bias.is_null() && task.mask.is_null() && task.residual.is_null() && task.residual_short.is_null() && task.activation == activation::NONE && task.c_stride.is_multiple_of(4) && task.c_first.is_multiple_of(4)
             )]
             pub unsafe fn $name(task: ProductTask, update: Update) {
                 // SAFETY: launched with this shape, and the rest is as the kernel asks.

@@ -5,7 +5,7 @@ use crate::cuda::shared::dynamic;
 use crate::cuda::{kernel, thread};
 use crate::tile::epilogue::update_quad;
 use crate::tile::rows::AS_THEY_LIE;
-use crate::tile::task::ProductTask;
+use crate::tile::task::{ProductTask, activation};
 use crate::tile::update::Update;
 use crate::unroll::unroll;
 
@@ -68,12 +68,12 @@ macro_rules! updates {
             /// * Source: PyTorch's definitions of SGD, Adam, AdamW and RMSprop.
             ///
             /// # Safety
-            /// As a product of these tiles; C and what is remembered of it as [`update`](crate::tile::update) says, and as the epilogue asks.
+            /// As a product of these tiles; `update` is as [it](Update) says for C.
             #[kernel(
                 shape = shape::<$size>(task.m, task.n, 1),
                 max_threads = $threads,
                 min_blocks = $blocks,
-                require = task.moments.is_null() && task.rows.is_null() && task.a_parts == 1 && task.b_parts == 1 && task.division >= task.k && task.overflow.is_null() && task.c_short.is_null() && task.c_stride.is_multiple_of(4) && task.c_first.is_multiple_of(4)
+                require = task.moments.is_null() && task.rows.is_null() && task.a_parts == 1 && task.b_parts == 1 && task.division >= task.k && task.side == 1 && task.overflow.is_null() && !task.c.is_null() && task.bias.is_null() && task.mask.is_null() && task.residual.is_null() && task.residual_short.is_null() && task.activation == activation::NONE && task.c_short.is_null() && task.c_stride.is_multiple_of(4) && task.c_first.is_multiple_of(4)
             )]
             pub unsafe fn $name(task: ProductTask, update: Update) {
                 // SAFETY: launched with this shape, and the task is as the kernel asks.

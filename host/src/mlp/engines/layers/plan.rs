@@ -75,7 +75,7 @@ pub(super) struct Plan {
 const SLAB: u64 = 300;
 /// Bytes that an update reads and writes in a nanosecond.
 const BYTES: u64 = 4000;
-/// Least bytes of gradients' parts, written and read, for which products update: with fewer, launches are as long either way.
+/// Least bytes of gradients, in all of their parts, written and read, for which products update: with fewer, launches are as long either way.
 const LEAST_BYTES: u64 = 4 << 20;
 
 impl Plan {
@@ -128,7 +128,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Whether the products of gradients should update the parameters: whether the parts of gradients, which are then neither written nor read, take longer than what tiles lose whose depth is not divided. The bits depend on it, so it depends on sizes alone.
+    /// Whether the products of gradients should update the parameters: whether the parts of gradients, which are then neither written nor read, take longer than what tiles lose whose depth is not divided. The bits depend on it, so it depends on sizes and formats alone, not on the speed of a device. Inputs that are pixels have one part, so the first layer's cost is estimated too high.
     fn update_pays(&self, batch: u32, pairs: u32) -> bool {
         let slabs = |depth: u32| u64::from(depth.div_ceil(DEPTH));
         let tiles = |layer: &LayerPlan| u64::from((layer.n_inputs + 1).div_ceil(TILE) * layer.n_outputs.div_ceil(TILE));
@@ -243,6 +243,8 @@ mod tests {
             |sizes: &[u32], batch: u32, pairs: u32| Plan::new(sizes, batch, None, Some(pairs)).unwrap().updates;
         assert!(updates(&[784, 1024, 1024, 10], 512, 1));
         assert!(updates(&[784, 4096, 4096, 4096, 4096, 10], 2048, 3));
+        // What the tests of large networks train.
+        assert!(updates(&[64, 739, 722, 10], 17, 6) && updates(&[144, 700, 660, 10], 20, 1));
         assert!(!updates(&[784, 256, 10], 64, 1), "few parameters");
         // Few tiles of a great depth.
         assert!(!updates(&[784, 256, 10], 8192, 1));
