@@ -11,10 +11,13 @@ use super::size::Tile;
 use crate::runtime::tensor_map::Values;
 use crate::{Buffer, Error, InOut, Result, Stream};
 
+type Products = Box<dyn Fn(&Stream, u32, (GroupTaskArgs<'_>,)) -> Result<()> + Send + Sync>;
+type Updates = Box<dyn Fn(&Stream, u32, (GroupTaskArgs<'_>, UpdateArgs<'_>)) -> Result<()> + Send + Sync>;
+
 /// Launches one of the kernels on so many multiprocessors.
 enum Launch {
-    Products(Box<dyn Fn(&Stream, u32, (GroupTaskArgs<'_>,)) -> Result<()> + Send + Sync>),
-    Updates(Box<dyn Fn(&Stream, u32, (GroupTaskArgs<'_>, UpdateArgs<'_>)) -> Result<()> + Send + Sync>),
+    Products(Products),
+    Updates(Updates),
 }
 
 /// A product of a group: its sizes, its operands with the first value of each, and the first value of its C in that of the group; of an updated C, also that of its copy in the copies'.

@@ -242,7 +242,7 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
                 let column = column + lane.column;
                 loss += softmax::gradient(softmax, known, task, [row, column], &mut quad);
                 // SAFETY: as the caller vouches.
-                unsafe { put_parts::<F, 1>(task, part.row + row, column, [quad]) };
+                unsafe { put_parts::<F, 1>(task, task.c_stride, [part.row + row, column], [quad]) };
                 row += 4;
             }
             // SAFETY: as the caller vouches; a row of C is in one chunk.
@@ -279,7 +279,7 @@ unsafe fn write_or_add<F: Format, const R: usize, const N: usize, const S: bool,
         // SAFETY: as the caller vouches.
         unsafe {
             if task.c.is_null() {
-                put_parts::<F, N>(task, row, column, quads);
+                put_parts::<F, N>(task, task.c_stride, [row, column], quads);
             } else {
                 put_single(task, part.division, row, column, &quads);
             }
@@ -333,24 +333,29 @@ pub(super) unsafe fn put_single<const N: usize>(
     });
 }
 
-/// Writes a lane's quads of C in parts of 16 bits, or those of their values that are there.
+/// Writes a lane's quads of C in parts of 16 bits, or those of their values that are there; `stride` values from a row to the next.
 ///
 /// # Safety
 /// As [`write`]; `column` is a multiple of four.
 #[device_inline]
 #[track_caller]
-unsafe fn put_parts<F: Format, const N: usize>(task: &ProductTask, row: u32, column: u32, mut left: [[f32; 4]; N]) {
-    let is_whole = column + 4 <= task.n && task.c_short_stride.is_multiple_of(4);
+unsafe fn put_parts<F: Format, const N: usize>(
+    task: &ProductTask,
+    stride: u32,
+    [row, column]: [u32; 2],
+    mut left: [[f32; 4]; N],
+) {
+    let is_whole = column + 4 <= task.n && stride.is_multiple_of(4);
     let mut number = 0;
     while number < task.c_parts {
-        let to = (u64::from(number) * task.c_part_stride) as usize + row as usize * task.c_short_stride as usize;
+        let to = (u64::from(number) * task.c_part_stride) as usize + row as usize * stride as usize;
         unroll!(I in [0, 1, 2, 3] {
             let words = [F::pack(left[I % N][0], left[I % N][1]), F::pack(left[I % N][2], left[I % N][3])];
             if I < N && row + 4 * (I as u32) < task.m && column < task.n {
                 let both = u64::from(words[0]) | u64::from(words[1]) << 32;
                 // SAFETY: within C; four that begin at a multiple of their bytes are aligned together.
                 unsafe {
-                    let to = task.c_short.add(to + 4 * I * task.c_short_stride as usize + column as usize);
+                    let to = task.c_short.add(to + 4 * I * stride as usize + column as usize);
                     if is_whole && (to as usize).is_multiple_of(8) {
                         store(to.cast::<u64>(), 0, both);
                     } else {

@@ -88,7 +88,14 @@ unsafe fn of_state<F: Format, const R: usize, const STATE: usize, const AHEAD: b
         });
         if !task.c_short.is_null() {
             // SAFETY: as the caller vouches.
-            unsafe { put_parts::<F, QUADS>(task, row, column, quads.map(|[parameters, ..]| parameters)) };
+            unsafe {
+                put_parts::<F, QUADS>(
+                    task,
+                    task.c_short_stride,
+                    [row, column],
+                    quads.map(|[parameters, ..]| parameters),
+                )
+            };
         }
         column += COLUMNS;
         chunk += 1;
