@@ -15,7 +15,7 @@ pub trait Ending: Copy {
     /// The sums of a warp into C. `barrier` is one for a warpgroup's 128 threads, which are all here, where they [meet](Self::MEETINGS).
     ///
     /// # Safety
-    /// As [`write`]; and what the epilogue asks for.
+    /// As [`write`](fn@super::write); and what the epilogue asks for.
     unsafe fn write<F: Format, const R: usize, const N: usize>(
         self,
         task: &ProductTask,
