@@ -1,9 +1,9 @@
 //! Tensor cores driven by a warpgroup: four warps multiply 64 rows at once, the second operand straight from shared memory (`sm_90a` only).
 //!
-//! Two forms: [`f16_n32`] has A in registers; `f16_n256` and its like have both operands in shared memory, up to four products a call, and are ended by
+//! Two forms: [`f16_n32`] and [`f16_n16`] have A in registers; `f16_n256` and its like have both operands in shared memory, up to four products a call, and are ended by
 //! `complete_n256` and its like. Of the first:
 //!
-//! `D += A B` with A 64×16 in registers, B 16×32 in shared memory, D 64×32 in registers. Warp `w` of the group has rows 16w … 16w + 15; within them operand A and
+//! `D += A B` with A 64×16 in registers, B 16×32 or 16×16 in shared memory, D 64×32 or 64×16 in registers. Warp `w` of the group has rows 16w … 16w + 15; within them operand A and
 //! each 8 columns of D are spread over the lanes as in [`mma`](super::mma): words `a[0..4]`; `d[4 j + c]` is `c[c]` of columns 8j … 8j + 7.
 //!
 //! B lies in shared memory as tiles of 8 columns and 8 rows, 128 bytes each: column after column, the 8 half-precision numbers of a column side by side. A
@@ -131,7 +131,7 @@ pub fn publish() {
     };
 }
 
-/// Starts `d + a b` in half precision. The result must go through [`finish`] before it is read.
+/// Starts `d + a b` in half precision, for 32 columns of B. The result must go through [`finish`] before it is read.
 ///
 /// All threads of the warpgroup call it together, in a straight line of code.
 #[device_inline]
@@ -164,30 +164,66 @@ pub fn f16_n32(_: &WholeGroup, d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16]
         super::trap()
     }
     #[cfg(not(target_arch = "nvptx64"))]
-    {
-        use super::{mma, warp};
+    of_registers(d, a, b)
+}
 
-        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        let rows = [hooks::collective(warp::ALL, pair(a[0], a[2])), hooks::collective(warp::ALL, pair(a[1], a[3]))];
-        let lane = hooks::lane() as usize;
-        let (g, t) = (lane / 4, lane % 4);
-        let mut result = d;
-        for (at, value) in result.iter_mut().enumerate() {
-            let (column, row) = (at / 4 * 8 + 2 * t + at % 2, g + 8 * (at % 4 / 2));
-            let mut sum = f64::from(*value);
-            for k in (0..16).step_by(2) {
-                let mut bytes = [0; 4];
-                let tile = b.field(0) + k as u32 / 8 * b.field(16) + column as u32 / 8 * b.field(32);
-                hooks::shared_read(tile + column as u32 % 8 * 16 + k as u32 % 8 * 2, &mut bytes);
-                let b = mma::unpack_f16(u32::from_ne_bytes(bytes));
-                let shift = if k < 8 { 0 } else { 32 };
-                let a = mma::unpack_f16((rows[row / 8][row % 8 * 4 + k % 8 / 2] >> shift) as u32);
-                sum += f64::from(a[0]) * f64::from(b[0]) + f64::from(a[1]) * f64::from(b[1]);
-            }
-            *value = mma::cut_off(sum);
-        }
-        result
+/// [`f16_n32`] for 16 columns of B.
+#[device_inline]
+#[track_caller]
+pub fn f16_n16(_: &WholeGroup, d: [f32; 8], a: [u32; 4], b: Tiles) -> [f32; 8] {
+    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+    {
+        let mut d = d;
+        // SAFETY: as in `f16_n32`.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .pred add; setp.ne.b32 add, 1, 0; wgmma.fence.sync.aligned;",
+                "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16",
+                "{{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}},",
+                "{{{8}, {9}, {10}, {11}}}, {12}, add, 1, 1, 0; }}",
+                inout(reg32) d[0], inout(reg32) d[1], inout(reg32) d[2], inout(reg32) d[3],
+                inout(reg32) d[4], inout(reg32) d[5], inout(reg32) d[6], inout(reg32) d[7],
+                in(reg32) a[0], in(reg32) a[1], in(reg32) a[2], in(reg32) a[3], in(reg64) b.descriptor(),
+                options(nostack, preserves_flags)
+            )
+        };
+        d
     }
+    #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90a")))]
+    {
+        let _ = (d, a, b);
+        super::trap()
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    of_registers(d, a, b)
+}
+
+/// What the products with A in registers compute, a lane's `N` numbers of `2 N` columns.
+#[cfg(not(target_arch = "nvptx64"))]
+#[track_caller]
+fn of_registers<const N: usize>(d: [f32; N], a: [u32; 4], b: Tiles) -> [f32; N] {
+    use super::{mma, warp};
+
+    let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+    let rows = [hooks::collective(warp::ALL, pair(a[0], a[2])), hooks::collective(warp::ALL, pair(a[1], a[3]))];
+    let lane = hooks::lane() as usize;
+    let (g, t) = (lane / 4, lane % 4);
+    let mut result = d;
+    for (at, value) in result.iter_mut().enumerate() {
+        let (column, row) = (at / 4 * 8 + 2 * t + at % 2, g + 8 * (at % 4 / 2));
+        let mut sum = f64::from(*value);
+        for k in (0..16).step_by(2) {
+            let mut bytes = [0; 4];
+            let tile = b.field(0) + k as u32 / 8 * b.field(16) + column as u32 / 8 * b.field(32);
+            hooks::shared_read(tile + column as u32 % 8 * 16 + k as u32 % 8 * 2, &mut bytes);
+            let b = mma::unpack_f16(u32::from_ne_bytes(bytes));
+            let shift = if k < 8 { 0 } else { 32 };
+            let a = mma::unpack_f16((rows[row / 8][row % 8 * 4 + k % 8 / 2] >> shift) as u32);
+            sum += f64::from(a[0]) * f64::from(b[0]) + f64::from(a[1]) * f64::from(b[1]);
+        }
+        *value = mma::cut_off(sum);
+    }
+    result
 }
 
 /// Closes a group of products, and waits until at most `PENDING` of the newest groups still run: the registers of the others' operands may be written again.

@@ -11,6 +11,7 @@ mod conv_classifier;
 mod data_files;
 mod dropout;
 mod epoch;
+mod epoch_short;
 mod features;
 mod files;
 mod layer_norm;

@@ -1,11 +1,12 @@
 //! A step's way back: gradients of the hidden values and of both layers, and the weights' change.
 
-use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute, split_f16_apart};
+use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4, load_matrix_x4_transposed, permute};
 use crate::cuda::sync::{sync_threads, whole_warp};
 use crate::cuda::warp::{ALL, shuffle};
 use crate::cuda::{math, wgmma};
 
 use super::forward::{Hidden, Sizes, Tiles, Weights, operand, store_w1, store_w2, tile_word};
+use super::halves::{each_half, halves, multiplied, product};
 use super::network::Values;
 use super::optimizer::{Optimizer, SecondMoments, State, Step, TILES, TileMoments};
 use super::scale::{DZ1_BY_PRODUCT, SECOND, Table, W1_BY_HIDDEN};
@@ -81,8 +82,8 @@ unsafe fn tile_state<O: Optimizer>(state: &State, with: &Step, tile: usize) -> T
 /// All threads of the block call it, each with its warp and class tile; `buffer` is the batch's.
 #[device_inline]
 #[expect(clippy::too_many_arguments, reason = "all of them differ from step to step")]
-pub(super) unsafe fn backward<O: Optimizer>(
-    tiles: &Tiles,
+pub(super) unsafe fn backward<O: Optimizer, const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
     sizes: &Sizes,
     buffer: u32,
     with: &Step,
@@ -98,7 +99,7 @@ pub(super) unsafe fn backward<O: Optimizer>(
         hidden_gradient(tiles, hidden);
     } else if class_tile < 2 {
         // SAFETY: the two warps with a class tile are those that have `W2`.
-        unsafe { second_layer_step::<O>(tiles, class_tile, with, w2, b2, (state, &mut moments)) };
+        unsafe { second_layer_step::<O, HALVES>(tiles, class_tile, with, w2, b2, (state, &mut moments)) };
     }
     // The tile dz1 is complete, and W2 is no longer read.
     sync_threads();
@@ -109,13 +110,13 @@ pub(super) unsafe fn backward<O: Optimizer>(
             tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
         }
     }
-    first_layer_step::<O>(tiles, buffer, sizes, with, weights, (state, moments.first));
+    first_layer_step::<O, HALVES>(tiles, buffer, sizes, with, weights, (state, moments.first));
 }
 
 /// `dz1 = dz2 W2ᵀ where h > 0`, scaled, split into its operand: one of the first four warps, its 16 samples. Rows 2g and 2g + 1 of the operand are samples
 /// g and g + 8.
 #[device_inline]
-fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
+fn hidden_gradient<const HALVES: usize>(tiles: &Tiles<HALVES>, hidden: &Hidden) {
     let warp = tiles.me.warp();
     let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
     // A: rows are samples. B: columns are hidden units, the rows of the tile, so it is loaded as it lies.
@@ -124,29 +125,18 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
     let whole = whole_warp();
     // SAFETY: the whole warp runs this, one of the first four, which have an operand each; every lane's row lies in the tiles, written before a barrier.
     unsafe {
-        let (a, b) = (
-            [
-                load_matrix_x4(tiles.dz2(0).address_of_unchecked(a_from)),
-                load_matrix_x4(tiles.dz2(1).address_of_unchecked(a_from)),
-            ],
-            [
-                load_matrix_x4(tiles.w2(0).address_of_unchecked(b_from)),
-                load_matrix_x4(tiles.w2(1).address_of_unchecked(b_from)),
-            ],
-        );
+        let a = each_half::<HALVES, _>(|part| load_matrix_x4(tiles.dz2(part).address_of_unchecked(a_from)));
+        let b = each_half::<HALVES, _>(|part| load_matrix_x4(tiles.w2(part).address_of_unchecked(b_from)));
         unroll!(U in [0, 1] {
             let b = [[b[0][2 * U], b[0][2 * U + 1]], [b[1][2 * U], b[1][2 * U + 1]]];
-            let (main, rest) = {
-                let rest = f16(&whole, [0.0; 4], a[1], b[0]);
-                (f16(&whole, [0.0; 4], a[0], b[0]), f16(&whole, rest, a[0], b[1]))
-            };
+            let product = product::<HALVES>(&whole, a, b);
             let mut dz1 = [0f32; 4];
             unroll!(C in [0, 1, 2, 3] {
-                let gradient = math::fma(SECOND, rest[C], main[C]) * DZ1_BY_PRODUCT;
+                let gradient = product[C] * DZ1_BY_PRODUCT;
                 dz1[C] = if hidden.h[U][C] > 0.0 { gradient } else { 0.0 };
             });
             unroll!(E in [0, 1] {
-                tiles.set_dz1(warp, U as u32, E as u32, split_f16_apart(dz1[E], dz1[2 + E]));
+                tiles.set_dz1(warp, U as u32, E as u32, halves::<HALVES>(dz1[E], dz1[2 + E]));
             });
         });
         wgmma::publish();
@@ -158,8 +148,8 @@ fn hidden_gradient(tiles: &Tiles, hidden: &Hidden) {
 /// # Safety
 /// The thread has a share of `W2`, whose state this is.
 #[device_inline]
-unsafe fn second_layer_step<O: Optimizer>(
-    tiles: &Tiles,
+unsafe fn second_layer_step<O: Optimizer, const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
     class_tile: u32,
     with: &Step,
     w2: &mut [f32; 4],
@@ -179,19 +169,19 @@ unsafe fn second_layer_step<O: Optimizer>(
         let b_from = tile_word(K as u32 * 16 + matrix % 2 * 8 + in_matrix, class_tile * 4);
         // SAFETY: the whole warp runs this; every lane's row lies in the tiles, written before a barrier.
         unsafe {
-            let a_large = load_matrix_x4_transposed(tiles.h(0).address_of_unchecked(a_from));
-            let a_small = load_matrix_x4_transposed(tiles.h(1).address_of_unchecked(a_from));
-            let [b0, b1, ..] = load_matrix_x4_transposed(tiles.dz2(0).address_of_unchecked(b_from));
-            let [c0, c1, ..] = load_matrix_x4_transposed(tiles.dz2(1).address_of_unchecked(b_from));
+            let [a_large, a_small] = each_half::<HALVES, _>(|part| load_matrix_x4_transposed(tiles.h(part).address_of_unchecked(a_from)));
+            let [[b0, b1, ..], [c0, c1, ..]] = each_half::<HALVES, _>(|part| load_matrix_x4_transposed(tiles.dz2(part).address_of_unchecked(b_from)));
             main = f16(&whole, main, a_large, [b0, b1]);
-            rest = f16(&whole, rest, a_small, [b0, b1]);
-            rest = f16(&whole, rest, a_large, [c0, c1]);
             column_sums = f16(&whole, column_sums, [ONES; 4], [b0, b1]);
-            column_sums = f16(&whole, column_sums, [SECONDS; 4], [c0, c1]);
+            if HALVES == 2 {
+                rest = f16(&whole, rest, a_small, [b0, b1]);
+                rest = f16(&whole, rest, a_large, [c0, c1]);
+                column_sums = f16(&whole, column_sums, [SECONDS; 4], [c0, c1]);
+            }
         }
     });
+    let sum = |value: usize| if HALVES == 2 { math::fma(SECOND, rest[value], main[value]) } else { main[value] };
     if O::MOMENTS > 0 && !with.is_last {
-        let sum = |value: usize| math::fma(SECOND, rest[value], main[value]);
         let sums = [sum(0), sum(1), sum(2), sum(3), column_sums[0], column_sums[1]];
         // SAFETY: the share is the thread's, as the caller says.
         unsafe { state.store_second(O::MOMENTS, sums) };
@@ -205,7 +195,7 @@ unsafe fn second_layer_step<O: Optimizer>(
     unroll!(U in [0, 1] {
         let of_unit = scales.get(Table::SecondStep, tiles.me.g() + 8 * U as u32);
         unroll!(E in [0, 1] {
-            let sum = math::fma(SECOND, rest[2 * U + E], main[2 * U + E]);
+            let sum = sum(2 * U + E);
             let change = of_unit * of_class[E];
             w2[2 * U + E] = if O::PLAIN {
                 math::fma(-with.rate * change, sum, w2[2 * U + E])
@@ -244,8 +234,8 @@ fn wait_for_round(whole: &wgmma::WholeGroup, words: [u32; 4]) -> [u32; 4] {
 
 /// `W1 -= rate xᵀ dz1` for the warpgroup's pixels, and the new parts of `W1`.
 #[device_inline]
-fn first_layer_step<O: Optimizer>(
-    tiles: &Tiles,
+fn first_layer_step<O: Optimizer, const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
     buffer: u32,
     sizes: &Sizes,
     with: &Step,
@@ -302,7 +292,7 @@ fn first_layer_step<O: Optimizer>(
                 let high = [bytes_to_tiny_f16(high[0]), bytes_to_tiny_f16(high[1])];
                 unroll!(TILE in [0, 1] {
                     let a = [low[TILE][0], low[TILE][1], high[TILE][0], high[TILE][1]];
-                    gradient[TILE] = wgmma::f16_n32(&whole, gradient[TILE], a, dz1.offset(K as u32 * OPERAND_BYTES));
+                    gradient[TILE] = multiplied::<HALVES>(&whole, gradient[TILE], a, dz1.offset(K as u32 * OPERAND_BYTES));
                 });
             });
             let gradient = wgmma::finish(&whole, gradient);
@@ -315,9 +305,9 @@ fn first_layer_step<O: Optimizer>(
                     // SAFETY: the tile is there, and was stored a step ago or when the epoch began.
                     moments[(2 * I + TILE + 1) % TILES] = unsafe { tile_state::<O>(state, with, (2 * I + TILE + 1) % TILES) };
                 }
-                // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones. Weight 4u + 2r + e lies where the product leaves row g + 8r and
+                // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones, if there are any. Weight 4u + 2r + e lies where the product leaves row g + 8r and
                 // column 8u + 2t + e.
-                let sum = |weight: usize| math::fma(SECOND, gradient[8 + weight], gradient[weight]);
+                let sum = |weight: usize| if HALVES == 2 { math::fma(SECOND, gradient[8 + weight], gradient[weight]) } else { gradient[weight] };
                 if O::MOMENTS > 0 && !with.is_last {
                     let before = &mut moments[2 * I + TILE][0];
                     unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {

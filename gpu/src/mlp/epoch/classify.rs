@@ -64,31 +64,54 @@ pub struct ClassifyTask {
     pub n_arrays: u32,
 }
 
-/// Classifies the images: logits, classes, losses and active units, as far as they are wanted.
-///
-/// * Launch: [`shape`](super::shape), `n_models` × `clusters_per_model` clusters of 2 to 16 blocks of 384 threads.
-/// * Reads: `images`, `labels`, `values`.
-/// * Writes: `logits`, `classes`, `losses`, `active`, where they are wanted; `range`.
-/// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 202,608 bytes for 784 pixels.
-/// * Cost: 2 × pixels × hidden + 2 × hidden × classes operations a sample by tensor cores.
-/// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`, `warpplay_cpu_ref::mlp::network::Network::losses`,
-///   `warpplay_cpu_ref::mlp::network::Network::classes`.
-/// * Source: Ha and Beqaj, section 1.1 (forward, loss); the partition into blocks is ours.
+macro_rules! kernels {
+    ($($(#[$doc:meta])* $kernel:ident, $halves:literal;)+) => {$(
+        $(#[$doc])*
+        ///
+        /// Classifies the images: logits, classes, losses and active units, as far as they are wanted.
+        ///
+        /// * Launch: [`shape`](super::shape), `n_models` × `clusters_per_model` clusters of 2 to 16 blocks of 384 threads.
+        /// * Reads: `images`, `labels`, `values`.
+        /// * Writes: `logits`, `classes`, `losses`, `active`, where they are wanted; `range`.
+        /// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 202,608 bytes for 784 pixels.
+        /// * Cost: 2 × pixels × hidden + 2 × hidden × classes operations a sample by tensor cores.
+        /// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`, `warpplay_cpu_ref::mlp::network::Network::losses`,
+        ///   `warpplay_cpu_ref::mlp::network::Network::classes`.
+        /// * Source: Ha and Beqaj, section 1.1 (forward, loss); the partition into blocks is ours.
+        ///
+        /// # Safety
+        /// `n_models` are those of the arrays. The arrays are as [`ClassifyTask`] says and do not overlap.
+        #[kernel(
+            shape = |n_models: u32| super::shape(n_models * task.clusters_per_model, task.n_inputs, task.n_hidden),
+            max_threads = 384,
+            min_blocks = 1
+        )]
+        pub unsafe fn $kernel(task: ClassifyTask) {
+            // SAFETY: the contract of the function is the kernel's.
+            unsafe { classify::<$halves>(task) }
+        }
+    )+};
+}
+
+kernels! {
+    /// As single precision does.
+    mlp_epoch_classify, 2;
+    /// By numbers of 11 bits.
+    mlp_epoch_classify_short, 1;
+}
+
+/// The kernels' body.
 ///
 /// # Safety
-/// `n_models` are those of the arrays. The arrays are as [`ClassifyTask`] says and do not overlap.
-#[kernel(
-    shape = |n_models: u32| super::shape(n_models * task.clusters_per_model, task.n_inputs, task.n_hidden),
-    max_threads = 384,
-    min_blocks = 1
-)]
-pub unsafe fn mlp_epoch_classify(task: ClassifyTask) {
+/// As the kernels say.
+#[device_inline]
+unsafe fn classify<const HALVES: usize>(task: ClassifyTask) {
     let ClassifyTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
     let blocks = cluster_blocks(n_hidden);
     let cluster = block_idx_x() / blocks;
     let model = (cluster / task.clusters_per_model) as usize;
     let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), warp: warp_indices() };
-    let tiles = Tiles::new(n_inputs);
+    let tiles = Tiles::<HALVES>::new(n_inputs);
     let n_batches = n_samples.div_ceil(BATCH);
     let first = cluster % task.clusters_per_model;
     // SAFETY: the launch has `clusters_per_model` clusters for each model, so clusters are the models', whose part each has of every array; shared memory is cleared before the network is loaded, and a buffer's last
@@ -179,9 +202,9 @@ unsafe fn mark_active(task: &ClassifyTask, sizes: &Sizes, model: usize, t: u32, 
 /// # Safety
 /// The arrays of `task` are as it says.
 #[device_inline]
-unsafe fn answer(
+unsafe fn answer<const HALVES: usize>(
     task: &ClassifyTask,
-    tiles: &Tiles,
+    tiles: &Tiles<HALVES>,
     sizes: &Sizes,
     model: usize,
     batch: u32,

@@ -2,14 +2,15 @@
 
 use crate::cuda::mailbox::Mailbox;
 use crate::cuda::math::{self, fma, opaque};
-use crate::cuda::mma::{bytes_to_tiny_f16, f16, load_matrix_x4_transposed, split_f16, split_f16_apart};
+use crate::cuda::mma::{bytes_to_tiny_f16, load_matrix_x4_transposed};
 use crate::cuda::shared::{self, Shared};
 use crate::cuda::sync::{sync_threads, whole_warp};
 use crate::cuda::thread::{lane, strided, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle, shuffle_xor};
 use crate::cuda::{memory, wgmma};
 
-use super::scale::{SECOND, Scales, Table, W1_BY_HIDDEN};
+use super::halves::{each_half, halves, multiplied, near_halves, product};
+use super::scale::{Scales, Table, W1_BY_HIDDEN};
 use super::{
     BATCH, CLASSES, Four, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, QUARTETS, TABLE_BYTES, THREADS,
     TILE_ROW_STEP, TILE_STRIDE, WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes,
@@ -112,13 +113,19 @@ pub(super) fn for_each_weight(weights: &mut Weights, sizes: &Sizes, mut f: impl 
 
 /// Writes the parts of one of the lane's tiles of weights (quartet beginning at group `first`) as operand of x W1.
 #[device_inline]
-pub(super) fn store_w1(tiles: &Tiles, sizes: &Sizes, first: u32, tile: u32, weights: &[f32; 8]) {
+pub(super) fn store_w1<const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
+    sizes: &Sizes,
+    first: u32,
+    tile: u32,
+    weights: &[f32; 8],
+) {
     let group = first + sizes.warp.1;
     if group < sizes.n_groups() {
         unroll!(U in [0, 1] {
             unroll!(E in [0, 1] {
                 // SAFETY: two operands for each group.
-                unsafe { tiles.set_w1(group * 2 + tile, U as u32, E as u32, split_f16(weights[4 * U + E], weights[4 * U + 2 + E])) };
+                unsafe { tiles.set_w1(group * 2 + tile, U as u32, E as u32, near_halves::<HALVES>(weights[4 * U + E], weights[4 * U + 2 + E])) };
             });
         });
     }
@@ -162,9 +169,9 @@ impl Me {
     }
 }
 
-/// Shared memory of the block, by name; and who looks at it.
+/// Shared memory of the block, by name; and who looks at it. Operands are written as `HALVES` half-precision parts: see [`halves`].
 #[derive(Clone, Copy)]
-pub(super) struct Tiles {
+pub(super) struct Tiles<const HALVES: usize> {
     /// Shared address of the dynamic memory.
     base: u32,
     row_bytes: u32,
@@ -172,7 +179,7 @@ pub(super) struct Tiles {
     pub me: Me,
 }
 
-impl Tiles {
+impl<const HALVES: usize> Tiles<HALVES> {
     #[device_inline]
     pub fn new(n_inputs: u32) -> Self {
         // The one check that the launch has all of it.
@@ -205,7 +212,7 @@ impl Tiles {
         self.part(layout::SUMS, (WARPGROUPS - 1) * 2 * 128)
     }
 
-    /// Writes one word of operand `number` at `base` for each part: rows 2g, 2g + 1 of column `8 u + 2t + e`, large, and 16 columns on, small.
+    /// Writes one word of operand `number` at `base` for each part: rows 2g, 2g + 1 of column `8 u + 2t + e`, large, and, of two, 16 columns on, small.
     ///
     /// # Safety
     /// The operand lies in the block's shared memory.
@@ -217,7 +224,9 @@ impl Tiles {
         // SAFETY: operand `number` lies in the block's shared memory, as the caller says; rows are below 16 and columns below 32, so both words are inside it.
         unsafe {
             operands.set_unchecked(at, words[0]);
-            operands.set_unchecked(at + 64, words[1]);
+            if HALVES == 2 {
+                operands.set_unchecked(at + 64, words[1]);
+            }
         }
     }
 
@@ -394,16 +403,18 @@ impl Tiles {
 
 /// Splits `W2`'s share of this block, scaled, into its tiles. One warp a class tile: lane (g, t) has units g, g + 8 and classes 2t, 2t + 1 of it.
 #[device_inline]
-pub(super) fn store_w2(tiles: &Tiles, class_tile: u32, w2: [f32; 4]) {
+pub(super) fn store_w2<const HALVES: usize>(tiles: &Tiles<HALVES>, class_tile: u32, w2: [f32; 4]) {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let word = class_tile * 4 + t;
-    let upper = split_f16_apart(w2[0], w2[1]);
-    let lower = split_f16_apart(w2[2], w2[3]);
+    let upper = halves::<HALVES>(w2[0], w2[1]);
+    let lower = halves::<HALVES>(w2[2], w2[3]);
     unroll!(PART in [0, 1] {
-        // SAFETY: 16 rows, two class tiles of four words.
-        unsafe {
-            tiles.w2(PART).set_unchecked(tile_word(g, word), upper[PART]);
-            tiles.w2(PART).set_unchecked(tile_word(g + 8, word), lower[PART]);
+        if PART < HALVES {
+            // SAFETY: 16 rows, two class tiles of four words.
+            unsafe {
+                tiles.w2(PART).set_unchecked(tile_word(g, word), upper[PART]);
+                tiles.w2(PART).set_unchecked(tile_word(g + 8, word), lower[PART]);
+            }
         }
     });
 }
@@ -420,7 +431,7 @@ pub(super) unsafe fn operand(address: u32) -> wgmma::Tiles {
 
 /// The warpgroup's sums of `x W1` over its pixels, scaled as `W1` and times 255 [`PIXEL`]: `[unit tile]`, rows 16q + g (first two) and 16q + g + 8 for warp `q` of the group.
 #[device_inline]
-fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2] {
+fn sums_of_warpgroup<const HALVES: usize>(tiles: &Tiles<HALVES>, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2] {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let pixels = tiles.pixels::<u64>(buffer);
     let row_pairs = tiles.row_bytes / 8;
@@ -444,7 +455,7 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
         let mut sums = sums;
         unroll!(TILE in [0, 1] {
             let a = [a0[TILE], a1[TILE], a2[TILE], a3[TILE]];
-            sums = wgmma::f16_n32(&whole, sums, a, w1.offset((round * 2 * WARPGROUPS + TILE as u32) * OPERAND_BYTES));
+            sums = multiplied::<HALVES>(&whole, sums, a, w1.offset((round * 2 * WARPGROUPS + TILE as u32) * OPERAND_BYTES));
         });
         sums
     };
@@ -471,7 +482,8 @@ fn sums_of_warpgroup(tiles: &Tiles, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2]
     let mut z1 = [[0f32; 4]; 2];
     unroll!(U in [0, 1] {
         unroll!(C in [0, 1, 2, 3] {
-            z1[U][C] = sums[4 * U + C] + sums[8 + 4 * U + C];
+            let large = sums[4 * U + C];
+            z1[U][C] = if HALVES == 2 { large + sums[8 + 4 * U + C] } else { large };
         });
     });
     z1
@@ -485,15 +497,15 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
-    /// The values as words of two in half precision, large and small: rows g and g + 8 of the first unit tile, then of the second.
+    /// The values as words of two [`halves`]: rows g and g + 8 of the first unit tile, then of the second.
     #[device_inline]
-    fn words(self) -> [[u32; 2]; 4] {
+    fn words<const HALVES: usize>(self) -> [[u32; 2]; 4] {
         let h = self.h;
         [
-            split_f16_apart(h[0][0], h[0][1]),
-            split_f16_apart(h[0][2], h[0][3]),
-            split_f16_apart(h[1][0], h[1][1]),
-            split_f16_apart(h[1][2], h[1][3]),
+            halves::<HALVES>(h[0][0], h[0][1]),
+            halves::<HALVES>(h[0][2], h[0][3]),
+            halves::<HALVES>(h[1][0], h[1][1]),
+            halves::<HALVES>(h[1][2], h[1][3]),
         ]
     }
 }
@@ -503,8 +515,8 @@ impl Hidden {
 ///
 /// All threads of the cluster call it. The tiles `w2` are ready before the barrier inside.
 #[device_inline]
-pub(super) fn partial_logits(
-    tiles: &Tiles,
+pub(super) fn partial_logits<const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
     buffer: u32,
     logit_buffer: u32,
     mail: Mailbox,
@@ -521,7 +533,7 @@ pub(super) fn partial_logits(
     let mut hidden = Hidden::default();
     if warp < 4 {
         hidden = first_layer(tiles, z1);
-        let words = hidden.words();
+        let words = hidden.words::<HALVES>();
         if keep {
             put_hidden(tiles, words);
         }
@@ -533,7 +545,7 @@ pub(super) fn partial_logits(
 
 /// Leaves the sums of a warpgroup that is not the first for the first.
 #[device_inline]
-fn leave_sums(tiles: &Tiles, sizes: &Sizes, z1: [[f32; 4]; 2]) {
+fn leave_sums<const HALVES: usize>(tiles: &Tiles<HALVES>, sizes: &Sizes, z1: [[f32; 4]; 2]) {
     unroll!(U in [0, 1] {
         let at = (sizes.warp.0 * 2 - 2 + U as u32) * 128 + tiles.me.thread() % 128;
         // SAFETY: there are two times 128 slots for each warpgroup but the first.
@@ -543,7 +555,7 @@ fn leave_sums(tiles: &Tiles, sizes: &Sizes, z1: [[f32; 4]; 2]) {
 
 /// The hidden values of the first warpgroup: its sums and those that the others have left, unscaled and rectified.
 #[device_inline]
-fn first_layer(tiles: &Tiles, mut z1: [[f32; 4]; 2]) -> Hidden {
+fn first_layer<const HALVES: usize>(tiles: &Tiles<HALVES>, mut z1: [[f32; 4]; 2]) -> Hidden {
     unroll!(OTHER in [0, 1] {
         unroll!(U in [0, 1] {
             let Four(more) = tiles.sums().get((2 * OTHER as u32 + U as u32) * 128 + tiles.me.thread() % 128);
@@ -565,44 +577,45 @@ fn first_layer(tiles: &Tiles, mut z1: [[f32; 4]; 2]) -> Hidden {
 
 /// Puts the words of the hidden values of one of the first four warps into the tile `h`.
 #[device_inline]
-fn put_hidden(tiles: &Tiles, words: [[u32; 2]; 4]) {
+fn put_hidden<const HALVES: usize>(tiles: &Tiles<HALVES>, words: [[u32; 2]; 4]) {
     let (row, t) = (tiles.me.warp() * 16 + tiles.me.g(), tiles.me.t());
     unroll!(PART in [0, 1] {
-        let tile = tiles.h(PART);
-        tile.set(tile_word(row, t), words[0][PART]);
-        tile.set(tile_word(row + 8, t), words[1][PART]);
-        tile.set(tile_word(row, 4 + t), words[2][PART]);
-        tile.set(tile_word(row + 8, 4 + t), words[3][PART]);
+        if PART < HALVES {
+            let tile = tiles.h(PART);
+            tile.set(tile_word(row, t), words[0][PART]);
+            tile.set(tile_word(row + 8, t), words[1][PART]);
+            tile.set(tile_word(row, 4 + t), words[2][PART]);
+            tile.set(tile_word(row + 8, 4 + t), words[3][PART]);
+        }
     });
 }
 
 /// A warp's partial logits from the words of its hidden values, scaled: `[class tile]`, rows g (first two) and g + 8, classes 2t, 2t + 1. The whole warp calls it.
 #[device_inline]
-fn second_layer(tiles: &Tiles, words: [[u32; 2]; 4]) -> [[f32; 4]; 2] {
+fn second_layer<const HALVES: usize>(tiles: &Tiles<HALVES>, words: [[u32; 2]; 4]) -> [[f32; 4]; 2] {
     let a = |part: usize| [words[0][part], words[1][part], words[2][part], words[3][part]];
     // Operand B of both class tiles: rows are hidden units, so the tile is loaded transposed.
     let from = tile_word((tiles.me.lane() / 8 % 2) * 8 + tiles.me.lane() % 8, (tiles.me.lane() / 16) * 4);
     let mut logits = [[0f32; 4]; 2];
     let whole = whole_warp();
     // SAFETY: the whole warp runs this; every lane's row is one of the tile's 16, whose first or second four words it names.
-    let (large, small) = unsafe {
-        let large = load_matrix_x4_transposed(tiles.w2(0).address_of_unchecked(from));
-        (large, load_matrix_x4_transposed(tiles.w2(1).address_of_unchecked(from)))
-    };
+    let b =
+        each_half::<HALVES, _>(|part| unsafe { load_matrix_x4_transposed(tiles.w2(part).address_of_unchecked(from)) });
     unroll!(N in [0, 1] {
-        let main = f16(&whole, [0.0; 4], a(0), [large[2 * N], large[2 * N + 1]]);
-        let rest = f16(&whole, [0.0; 4], a(1), [large[2 * N], large[2 * N + 1]]);
-        let rest = f16(&whole, rest, a(0), [small[2 * N], small[2 * N + 1]]);
-        unroll!(C in [0, 1, 2, 3] {
-            logits[N][C] = fma(SECOND, rest[C], main[C]);
-        });
+        logits[N] = product::<HALVES>(&whole, [a(0), a(1)], [[b[0][2 * N], b[0][2 * N + 1]], [b[1][2 * N], b[1][2 * N + 1]]]);
     });
     logits
 }
 
 /// Sends the partial logits of one of the first four warps to the blocks that own the samples.
 #[device_inline]
-fn send_logits(tiles: &Tiles, logit_buffer: u32, mail: Mailbox, sizes: &Sizes, logits: [[f32; 4]; 2]) {
+fn send_logits<const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
+    logit_buffer: u32,
+    mail: Mailbox,
+    sizes: &Sizes,
+    logits: [[f32; 4]; 2],
+) {
     let (row, t) = (tiles.me.warp() * 16 + tiles.me.g(), tiles.me.t());
     let per_block = sizes.samples_per_block();
     let pairs = tiles.logit_pairs(logit_buffer);
@@ -650,7 +663,12 @@ fn over_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
 /// Sums the partial logits of the block's sample `sample` over the blocks, in their order, and takes the softmax. All lanes of a warp call it, four for a
 /// sample.
 #[device_inline]
-pub(super) fn finish_logits(tiles: &Tiles, logit_buffer: u32, sizes: &Sizes, sample: u32) -> Logits {
+pub(super) fn finish_logits<const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
+    logit_buffer: u32,
+    sizes: &Sizes,
+    sample: u32,
+) -> Logits {
     let quad = tiles.me.lane() % 4;
     let logits = tiles.logit_quads(logit_buffer);
     let mut z = [0f32; 4];

@@ -28,23 +28,27 @@
 //! # Precision
 //! Pixels 0 to 255 are exact in half precision. Weights, hidden values and gradients are multiplied by a power of two of their hidden unit or class, and split into two
 //! half-precision parts; weights in f32 and sums in f32 keep what single precision keeps. The module `scale` has the powers, the bounds, and what happens where they do not do.
+//! The kernels whose names end in `_short` take the first part alone, 11 bits as TF32 has, three more than bfloat16: half of the products, and of what is written for them.
 
 mod backward;
 mod classify;
 mod forward;
+mod halves;
 mod network;
 mod optimizer;
 mod order;
 mod scale;
 mod train;
 
-pub use classify::{ClassifyTask, mlp_epoch_classify};
+pub use classify::{ClassifyTask, mlp_epoch_classify, mlp_epoch_classify_short};
 pub use optimizer::{LEAST_EPSILON, Rule, n_state_values};
 pub use order::n_counters;
 pub use scale::{MOST, RANGE_WORDS};
 pub use train::{
-    EpochTask, mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_parts, mlp_epoch_train_decay,
-    mlp_epoch_train_momentum, mlp_epoch_train_momentum_parts,
+    EpochTask, mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_parts, mlp_epoch_train_adam_parts_short,
+    mlp_epoch_train_adam_short, mlp_epoch_train_decay, mlp_epoch_train_decay_short, mlp_epoch_train_momentum,
+    mlp_epoch_train_momentum_parts, mlp_epoch_train_momentum_parts_short, mlp_epoch_train_momentum_short,
+    mlp_epoch_train_short,
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use {classify::ClassifyTaskArgs, train::EpochTaskArgs};
@@ -55,7 +59,7 @@ use crate::launch::LaunchShape;
 
 /// All kernels of the module `mlp_epoch`.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const KERNELS: [KernelInfo; 7] = [
+pub const KERNELS: [KernelInfo; 14] = [
     info::<mlp_epoch_train>(),
     info::<mlp_epoch_train_decay>(),
     info::<mlp_epoch_train_momentum>(),
@@ -63,6 +67,13 @@ pub const KERNELS: [KernelInfo; 7] = [
     info::<mlp_epoch_train_adam>(),
     info::<mlp_epoch_train_adam_parts>(),
     info::<mlp_epoch_classify>(),
+    info::<mlp_epoch_train_short>(),
+    info::<mlp_epoch_train_decay_short>(),
+    info::<mlp_epoch_train_momentum_short>(),
+    info::<mlp_epoch_train_momentum_parts_short>(),
+    info::<mlp_epoch_train_adam_short>(),
+    info::<mlp_epoch_train_adam_parts_short>(),
+    info::<mlp_epoch_classify_short>(),
 ];
 
 /// Hidden units of a block.

@@ -50,7 +50,12 @@ pub(super) fn for_each_second(sizes: &Sizes, mut f: impl FnMut(usize, usize)) ->
 /// All threads of the cluster call it, shared memory being cleared. `values` are those of the network; `range` has [`RANGE_WORDS`](super::scale::RANGE_WORDS) words, 0 before the launch, that
 /// only clusters with this network write.
 #[device_inline]
-pub(super) unsafe fn load_network(tiles: &Tiles, sizes: &Sizes, values: *const f32, range: *mut u32) -> Values {
+pub(super) unsafe fn load_network<const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
+    sizes: &Sizes,
+    values: *const f32,
+    range: *mut u32,
+) -> Values {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let scales = tiles.scales();
     let largest_weights = tiles.scratch();
@@ -190,7 +195,12 @@ fn over_rows(value: u32) -> u32 {
 /// # Safety
 /// As [`load_network`], whose scales these are.
 #[device_inline]
-pub(super) unsafe fn store_network(tiles: &Tiles, sizes: &Sizes, network: &mut Values, values: *mut f32) -> bool {
+pub(super) unsafe fn store_network<const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
+    sizes: &Sizes,
+    network: &mut Values,
+    values: *mut f32,
+) -> bool {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let scales = tiles.scales();
     let mut finite = true;

@@ -25,6 +25,13 @@
 //!   |error of Σ a b|    ≤ c Σ |a| |b|  +  2⁻³⁵ Σ (|a| + |b|)  +  2⁻⁵⁰ n       of the others, scaled
 //! ```
 //!
+//! With one half a number, half precision as it is, at most 2⁻¹¹ |a| is lost, or 2⁻²⁵ where that is more, and with `c = 2⁻¹¹ + 2⁻²³ n`
+//!
+//! ```text
+//!   |error of z1[j]|    ≤ c Σ x |W1[., j]|  +  2⁻³⁴ max |W1[., j]| Σ x
+//!   |error of Σ a b|    ≤ 2.001 c Σ |a| |b|  +  2⁻²⁴ Σ (|a| + |b|)  +  2⁻⁵⁰ n    of the others, scaled
+//! ```
+//!
 //! The second terms matter where a row has weights 2¹² (`W1`) or 2¹⁵ times as large as those that decide its sum, or falls so far below what it was at the beginning.
 //!
 //! # What leaves the range
@@ -164,7 +171,7 @@ impl Scales {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cuda::mma::{split_f16, split_f16_apart, unpack_f16};
+    use crate::cuda::mma::{pack_f16, split_f16, split_f16_apart, unpack_f16};
 
     /// The two halves of `a` as `W1` has them, and as the others do.
     fn halves(a: f32) -> [[f64; 2]; 2] {
@@ -172,6 +179,11 @@ mod tests {
             [f64::from(unpack_f16(large)[0]), f64::from(unpack_f16(small)[0]) * worth]
         };
         [of(split_f16(a, 0.0), 1.0), of(split_f16_apart(a, 0.0), f64::from(SECOND))]
+    }
+
+    /// One half of `a`.
+    fn one_half(a: f32) -> f64 {
+        f64::from(unpack_f16(pack_f16(a, 0.0))[0])
     }
 
     /// Floats of all exponents from -60 to 15, with fractions that are hard to halve.
@@ -190,6 +202,8 @@ mod tests {
             assert!(lost <= (exact * 2f64.powi(-23)).max(2f64.powi(-25)), "{a}: {lost}");
             let lost = (apart[0] + apart[1] - exact).abs();
             assert!(lost <= (exact * 2f64.powi(-23)).max(2f64.powi(-36)), "{a}: {lost}");
+            let lost = (one_half(a) - exact).abs();
+            assert!(lost <= (exact * 2f64.powi(-11)).max(2f64.powi(-25)), "{a}: {lost}");
             let b = f32::from_bits(a.to_bits().wrapping_mul(0x85EB_CA6B) & 0x007F_FFFF | 127 << 23);
             for b in [b, b * 1e-3, b * 1e4, b * 1e-9] {
                 let [_, other] = halves(b);
@@ -197,6 +211,9 @@ mod tests {
                 let (exact, size) = (exact * f64::from(b), f64::from(a) + f64::from(b));
                 let bound = exact * 2f64.powi(-21) + size * 2f64.powi(-35) + 2f64.powi(-50);
                 assert!((found - exact).abs() <= bound, "{a} times {b}: {found} for {exact}");
+                let found = one_half(a) * one_half(b);
+                let bound = 2.001 * 2f64.powi(-11) * exact + size * 2f64.powi(-24) + 2f64.powi(-50);
+                assert!((found - exact).abs() <= bound, "{a} times {b}: {found} for {exact} by one half");
             }
         }
     }

@@ -2,13 +2,13 @@
 
 use crate::cuda::mailbox::Mailbox;
 use crate::cuda::math::opaque;
-use crate::cuda::mma::split_f16_apart;
 use crate::cuda::sync::{sync_cluster, sync_threads};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, strided, thread_idx_x, warp_index};
 use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
 use super::backward::{Prefetched, backward};
 use super::forward::{Sizes, Tiles, finish_logits, partial_logits, tile_word, warp_indices};
+use super::halves::halves;
 use super::network::{Values, W2_WARP, load_network, store_network};
 use super::optimizer::{Adam, Decay, Momentum, Optimizer, Rule, Sgd, State, Step, n_state_values};
 use super::scale::{RANGE_WORDS, Table};
@@ -89,10 +89,10 @@ pub struct EpochTask {
 }
 
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $kernel:ident, $optimizer:ty;)+) => {$(
+    ($($(#[$doc:meta])* $kernel:ident, $optimizer:ty, $halves:literal;)+) => {$(
         $(#[$doc])*
         ///
-        /// Trains every network for the rest of an epoch: its order, then all its steps. The name says the optimiser; `_decay` and `_parts` take batches of more than 64 samples.
+        /// Trains every network for the rest of an epoch: its order, then all its steps. The name says the optimiser; `_decay` and `_parts` take batches of more than 64 samples, and `_short` multiplies numbers of 11 bits.
         ///
         /// * Launch: [`shape`](super::shape), a cluster of 2 to 16 blocks a network, 16 hidden units and 384 threads a block.
         /// * Reads: `images`, `labels`, `seeds`, `learning_rates`.
@@ -113,24 +113,36 @@ macro_rules! kernels {
         )]
         pub unsafe fn $kernel(task: EpochTask) {
             // SAFETY: the contract of the function is the kernel's.
-            unsafe { train::<$optimizer>(task) }
+            unsafe { train::<$optimizer, $halves>(task) }
         }
     )+};
 }
 
 kernels! {
     /// Plain SGD, batches of at most 64 samples.
-    mlp_epoch_train, Sgd;
+    mlp_epoch_train, Sgd, 2;
+    /// Plain SGD, batches of at most 64 samples, in one half.
+    mlp_epoch_train_short, Sgd, 1;
     /// SGD with weight decay or larger batches.
-    mlp_epoch_train_decay, Decay;
+    mlp_epoch_train_decay, Decay, 2;
+    /// SGD with weight decay or larger batches, in one half.
+    mlp_epoch_train_decay_short, Decay, 1;
     /// SGD with momentum, also Nesterov's, batches of at most 64 samples.
-    mlp_epoch_train_momentum, Momentum<false>;
+    mlp_epoch_train_momentum, Momentum<false>, 2;
+    /// SGD with momentum, also Nesterov's, batches of at most 64 samples, in one half.
+    mlp_epoch_train_momentum_short, Momentum<false>, 1;
     /// SGD with momentum, also Nesterov's, larger batches.
-    mlp_epoch_train_momentum_parts, Momentum<true>;
+    mlp_epoch_train_momentum_parts, Momentum<true>, 2;
+    /// SGD with momentum, also Nesterov's, larger batches, in one half.
+    mlp_epoch_train_momentum_parts_short, Momentum<true>, 1;
     /// Adam, AdamW or RMSprop, batches of at most 64 samples.
-    mlp_epoch_train_adam, Adam<false>;
+    mlp_epoch_train_adam, Adam<false>, 2;
+    /// Adam, AdamW or RMSprop, batches of at most 64 samples, in one half.
+    mlp_epoch_train_adam_short, Adam<false>, 1;
     /// Adam, AdamW or RMSprop, larger batches.
-    mlp_epoch_train_adam_parts, Adam<true>;
+    mlp_epoch_train_adam_parts, Adam<true>, 2;
+    /// Adam, AdamW or RMSprop, larger batches, in one half.
+    mlp_epoch_train_adam_parts_short, Adam<true>, 1;
 }
 
 /// Most samples of a batch of an optimiser's kernel.
@@ -144,16 +156,16 @@ const fn most_batch<O: Optimizer>() -> u32 {
 /// # Safety
 /// As the kernels say.
 #[device_inline]
-unsafe fn train<O: Optimizer>(task: EpochTask) {
+unsafe fn train<O: Optimizer, const HALVES: usize>(task: EpochTask) {
     let EpochTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
     let blocks = cluster_blocks(n_hidden);
     let model = block_idx_x() / blocks;
     let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), warp: warp_indices() };
-    let tiles = Tiles::new(n_inputs);
+    let tiles = Tiles::<HALVES>::new(n_inputs);
     // SAFETY: the launch has a cluster for each model, so a cluster is a model's, and the arrays have a part for each model; the scratch in shared memory is used by nothing else until the order is there. All
     // threads of the cluster come here.
     unsafe {
-        let run = Run::new::<O>(&task, &tiles, &sizes, model);
+        let run = Run::new::<O, HALVES>(&task, &tiles, &sizes, model);
         let arrays = order::Arrays {
             order: run.order,
             slots: task.slots.add(run.model * n_samples as usize),
@@ -162,22 +174,22 @@ unsafe fn train<O: Optimizer>(task: EpochTask) {
         order::make(memory::load(task.seeds, run.model), task.epoch, n_samples, arrays, blocks, tiles.scratch());
         tiles.clear(n_inputs);
         let warp = warp_index();
-        let mut network = run.begin::<O>(&tiles, &sizes);
+        let mut network = run.begin::<O, HALVES>(&tiles, &sizes);
         let class_tile = warp.wrapping_sub(W2_WARP);
         let mut part = Part::first(task.from_step);
-        run.prefetch::<O>(&tiles, part);
+        run.prefetch::<O, HALVES>(&tiles, part);
         while part.step < run.n_steps {
             let tiles = tiles.renewed();
             if O::PLAIN {
-                run.step::<O>(&tiles, &sizes, part, (warp, class_tile), &mut network);
+                run.step::<O, HALVES>(&tiles, &sizes, part, (warp, class_tile), &mut network);
             } else {
                 // Made anew: kept over the loop it would take registers that there are not.
-                let run = Run::new::<O>(&task, &tiles, &sizes, opaque(model));
-                run.step::<O>(&tiles, &sizes, part, (warp, class_tile), &mut network);
+                let run = Run::new::<O, HALVES>(&task, &tiles, &sizes, opaque(model));
+                run.step::<O, HALVES>(&tiles, &sizes, part, (warp, class_tile), &mut network);
             }
             part = part.next::<O>(task.batch);
         }
-        Run::new::<O>(&task, &tiles, &sizes, if O::PLAIN { model } else { opaque(model) }).end::<O>(
+        Run::new::<O, HALVES>(&task, &tiles, &sizes, if O::PLAIN { model } else { opaque(model) }).end::<O, HALVES>(
             &tiles,
             &sizes,
             &mut network,
@@ -251,7 +263,12 @@ impl<'a> Run<'a> {
     /// # Safety
     /// The arrays are as the task says, and have a part for the model.
     #[device_inline]
-    unsafe fn new<O: Optimizer>(task: &'a EpochTask, tiles: &Tiles, sizes: &Sizes, model: u32) -> Self {
+    unsafe fn new<O: Optimizer, const HALVES: usize>(
+        task: &'a EpochTask,
+        tiles: &Tiles<HALVES>,
+        sizes: &Sizes,
+        model: u32,
+    ) -> Self {
         let EpochTask { n_samples, n_inputs, n_hidden, n_classes, batch, .. } = *task;
         let model = model as usize;
         // SAFETY: each array has a part for each model, as the caller says.
@@ -361,7 +378,7 @@ impl<'a> Run<'a> {
     /// # Safety
     /// The part's samples are in their list in shared memory; all have read what the buffer held before.
     #[inline]
-    unsafe fn prefetch<O: Optimizer>(&self, tiles: &Tiles, part: Part) {
+    unsafe fn prefetch<O: Optimizer, const HALVES: usize>(&self, tiles: &Tiles<HALVES>, part: Part) {
         if part.step < self.n_steps {
             let samples = tiles.samples(part.buffer::<O>());
             let Self { task, .. } = *self;
@@ -379,7 +396,7 @@ impl<'a> Run<'a> {
     /// # Safety
     /// All threads of the cluster call it; shared memory is cleared, and the order is there.
     #[device_inline]
-    unsafe fn begin<O: Optimizer>(&self, tiles: &Tiles, sizes: &Sizes) -> Values {
+    unsafe fn begin<O: Optimizer, const HALVES: usize>(&self, tiles: &Tiles<HALVES>, sizes: &Sizes) -> Values {
         let (part, row) = (Part::first(self.task.from_step), self.row);
         let next = part.next::<O>(self.task.batch);
         // SAFETY: the order's elements are samples, and so is 0. `values` and `range` are the model's, as whoever made `self` says; behind the network's values are those that the optimiser remembers.
@@ -405,9 +422,9 @@ impl<'a> Run<'a> {
     /// # Safety
     /// All threads of the cluster call it for each part in turn, after [`begin`](Self::begin).
     #[device_inline]
-    unsafe fn step<O: Optimizer>(
+    unsafe fn step<O: Optimizer, const HALVES: usize>(
         &self,
-        tiles: &Tiles,
+        tiles: &Tiles<HALVES>,
         sizes: &Sizes,
         part: Part,
         (warp, class_tile): (u32, u32),
@@ -431,12 +448,12 @@ impl<'a> Run<'a> {
 
             if thread_idx_x() == 0 {
                 logit_mail.expect(sizes.logit_bytes());
-                gradient_mail.expect(GRADIENT_BYTES);
+                gradient_mail.expect(HALVES as u32 * GRADIENT_BYTES);
             }
             let round = if O::PARTS { part.round } else { part.step - task.from_step };
             let hidden = partial_logits(tiles, buffer, buffer, logit_mail, sizes, true);
             // The next samples are asked for while the first warpgroup works and all wait. Their slot is that of those before these.
-            self.prefetch::<O>(tiles, next);
+            self.prefetch::<O, HALVES>(tiles, next);
             logit_mail.wait(round);
             if tiles.me.thread() < SLOTS {
                 // Of a part without samples it may lie behind the losses; nothing is written then.
@@ -451,7 +468,16 @@ impl<'a> Run<'a> {
             // What the optimiser remembers is on its way while all wait.
             let moments = Prefetched::load::<O>(&self.state, sizes, &with, class_tile);
             gradient_mail.wait(round);
-            backward::<O>(tiles, sizes, buffer, &with, (warp, class_tile), &hidden, network, (&self.state, moments));
+            backward::<O, HALVES>(
+                tiles,
+                sizes,
+                buffer,
+                &with,
+                (warp, class_tile),
+                &hidden,
+                network,
+                (&self.state, moments),
+            );
         }
     }
 
@@ -460,7 +486,12 @@ impl<'a> Run<'a> {
     /// # Safety
     /// All threads of the cluster call it after the last step.
     #[device_inline]
-    unsafe fn end<O: Optimizer>(&self, tiles: &Tiles, sizes: &Sizes, network: &mut Values) {
+    unsafe fn end<O: Optimizer, const HALVES: usize>(
+        &self,
+        tiles: &Tiles<HALVES>,
+        sizes: &Sizes,
+        network: &mut Values,
+    ) {
         let Self { task, n_steps, .. } = *self;
         // SAFETY: the values are the model's. Behind the cluster's barrier all losses are written, `batch` a step but for the last; a step's sum is written by one thread, and only atomics
         // write to `range`.
@@ -488,8 +519,8 @@ impl<'a> Run<'a> {
 /// Threads that finish logits: four for each sample and each block to send to.
 const SLOTS: u32 = 4 * BATCH;
 
-/// Bytes of gradients that a block gets in a round: both parts of 64 rows of 16 classes.
-const GRADIENT_BYTES: u32 = BATCH * 2 * 32;
+/// Bytes of gradients that a block gets in a round: a part of 64 rows of 16 classes.
+const GRADIENT_BYTES: u32 = BATCH * 32;
 
 /// Sums the logits of this block's samples, writes their losses, and sends `p - onehot`, scaled and split, to all blocks; 0 for rows that the batch lacks.
 ///
@@ -499,8 +530,8 @@ const GRADIENT_BYTES: u32 = BATCH * 2 * 32;
 /// # Safety
 /// `losses` has a slot for each of the step's `rows`.
 #[device_inline]
-unsafe fn loss_gradient(
-    tiles: &Tiles,
+unsafe fn loss_gradient<const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
     gradient_mail: Mailbox,
     sizes: &Sizes,
     rows: u32,
@@ -529,13 +560,15 @@ unsafe fn loss_gradient(
             // A row that is not there may hold anything, also what is no number.
             gradient[C] = if there { (p - if hot { 1.0 } else { 0.0 }) * scale[C] } else { 0.0 };
         });
-        let low = split_f16_apart(gradient[0], gradient[1]);
-        let high = split_f16_apart(gradient[2], gradient[3]);
+        let low = halves::<HALVES>(gradient[0], gradient[1]);
+        let high = halves::<HALVES>(gradient[2], gradient[3]);
         // Two words, four classes.
         let at = tile_word(row, 0) / 2 + quad;
         unroll!(PART in [0, 1] {
-            let words = low[PART] as u64 | (high[PART] as u64) << 32;
-            gradient_mail.send(tiles.dz2_pairs(PART), target, at, words);
+            if PART < HALVES {
+                let words = low[PART] as u64 | (high[PART] as u64) << 32;
+                gradient_mail.send(tiles.dz2_pairs(PART), target, at, words);
+            }
         });
     }
 }

@@ -2,8 +2,10 @@
 
 use warpplay_gpu::mlp::epoch::{
     self, ClassifyTaskArgs, EpochTaskArgs, RANGE_WORDS, cluster_blocks, max_inputs, mlp_epoch_classify,
-    mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_parts, mlp_epoch_train_decay, mlp_epoch_train_momentum,
-    mlp_epoch_train_momentum_parts, n_counters, n_state_values, n_values,
+    mlp_epoch_classify_short, mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_parts,
+    mlp_epoch_train_adam_parts_short, mlp_epoch_train_adam_short, mlp_epoch_train_decay, mlp_epoch_train_decay_short,
+    mlp_epoch_train_momentum, mlp_epoch_train_momentum_parts, mlp_epoch_train_momentum_parts_short,
+    mlp_epoch_train_momentum_short, mlp_epoch_train_short, n_counters, n_state_values, n_values,
 };
 use warpplay_gpu::ptx::embedded::MLP_EPOCH;
 
@@ -21,6 +23,8 @@ pub(in crate::mlp) struct Shape {
     pub n_models: u32,
     /// How they are trained.
     pub form: Form,
+    /// Whether numbers have one half, not two: 11 bits.
+    pub short: bool,
 }
 
 impl Shape {
@@ -193,44 +197,84 @@ impl Networks {
     }
 }
 
-/// The kernel of an optimiser.
-enum TrainKernel {
-    Sgd(Function<mlp_epoch_train>),
-    Decay(Function<mlp_epoch_train_decay>),
-    Momentum(Function<mlp_epoch_train_momentum>),
-    MomentumParts(Function<mlp_epoch_train_momentum_parts>),
-    Adam(Function<mlp_epoch_train_adam>),
-    AdamParts(Function<mlp_epoch_train_adam_parts>),
+macro_rules! train_kernels {
+    ($($variant:ident: $kernel:ident, $kind:pat, $short:literal;)+) => {
+        /// The kernel of an optimiser and a precision.
+        enum TrainKernel {
+            $($variant(Function<$kernel>),)+
+        }
+
+        impl TrainKernel {
+            /// That of a kind of training.
+            fn load(module: &Module, kind: Kind, short: bool) -> Result<Self> {
+                Ok(match (kind, short) {
+                    $(($kind, $short) => Self::$variant(module.function($kernel)?),)+
+                })
+            }
+
+            /// Trains `n_models` networks for the rest of an epoch.
+            ///
+            /// # Safety
+            /// The arrays are of `n_models`, and as the kernel's optimiser wants them; labels are below the number of classes.
+            unsafe fn run(&self, stream: &Stream, n_models: u32, task: EpochTaskArgs<'_>) -> Result<()> {
+                match self {
+                    // SAFETY: the contract of the function is the kernels'.
+                    $(Self::$variant(kernel) => unsafe { stream.run_unchecked_with(kernel, (n_models,), (task,)) },)+
+                }
+            }
+        }
+    };
+}
+
+train_kernels! {
+    Sgd: mlp_epoch_train, Kind::Sgd, false;
+    SgdShort: mlp_epoch_train_short, Kind::Sgd, true;
+    Decay: mlp_epoch_train_decay, Kind::Decay, false;
+    DecayShort: mlp_epoch_train_decay_short, Kind::Decay, true;
+    Momentum: mlp_epoch_train_momentum, Kind::Momentum { parts: false }, false;
+    MomentumShort: mlp_epoch_train_momentum_short, Kind::Momentum { parts: false }, true;
+    MomentumParts: mlp_epoch_train_momentum_parts, Kind::Momentum { parts: true }, false;
+    MomentumPartsShort: mlp_epoch_train_momentum_parts_short, Kind::Momentum { parts: true }, true;
+    Adam: mlp_epoch_train_adam, Kind::Adam { parts: false }, false;
+    AdamShort: mlp_epoch_train_adam_short, Kind::Adam { parts: false }, true;
+    AdamParts: mlp_epoch_train_adam_parts, Kind::Adam { parts: true }, false;
+    AdamPartsShort: mlp_epoch_train_adam_parts_short, Kind::Adam { parts: true }, true;
+}
+
+/// The kernel that classifies, by precision.
+enum ClassifyKernel {
+    Single(Function<mlp_epoch_classify>),
+    Short(Function<mlp_epoch_classify_short>),
 }
 
 /// The kernels.
 pub(in crate::mlp) struct Kernels {
     shape: Shape,
     train: TrainKernel,
-    classify: Function<mlp_epoch_classify>,
+    classify: ClassifyKernel,
 }
 
 impl Kernels {
     /// Loads the module, for networks of one shape.
     pub fn load(device: &Device, shape: Shape) -> Result<Self> {
         let module = Module::load(device, &MLP_EPOCH)?;
-        let train = match shape.form.kind {
-            Kind::Sgd => TrainKernel::Sgd(module.function(mlp_epoch_train)?),
-            Kind::Decay => TrainKernel::Decay(module.function(mlp_epoch_train_decay)?),
-            Kind::Momentum { parts: false } => TrainKernel::Momentum(module.function(mlp_epoch_train_momentum)?),
-            Kind::Momentum { parts: true } => {
-                TrainKernel::MomentumParts(module.function(mlp_epoch_train_momentum_parts)?)
-            }
-            Kind::Adam { parts: false } => TrainKernel::Adam(module.function(mlp_epoch_train_adam)?),
-            Kind::Adam { parts: true } => TrainKernel::AdamParts(module.function(mlp_epoch_train_adam_parts)?),
+        let train = TrainKernel::load(&module, shape.form.kind, shape.short)?;
+        let classify = if shape.short {
+            ClassifyKernel::Short(module.function(mlp_epoch_classify_short)?)
+        } else {
+            ClassifyKernel::Single(module.function(mlp_epoch_classify)?)
         };
-        Ok(Self { shape, train, classify: module.function(mlp_epoch_classify)? })
+        Ok(Self { shape, train, classify })
     }
 
     /// Clusters that the device runs at the same time.
     pub fn clusters_at_once(&self) -> Result<u32> {
-        let shape = self.shape;
-        Ok(self.classify.max_active_clusters(&epoch::shape(1, shape.n_inputs, shape.n_hidden))?.max(1))
+        let shape = epoch::shape(1, self.shape.n_inputs, self.shape.n_hidden);
+        let clusters = match &self.classify {
+            ClassifyKernel::Single(classify) => classify.max_active_clusters(&shape)?,
+            ClassifyKernel::Short(classify) => classify.max_active_clusters(&shape)?,
+        };
+        Ok(clusters.max(1))
     }
 
     /// Trains all models for the rest of an epoch.
@@ -246,7 +290,7 @@ impl Kernels {
         epoch: u32,
         from_step: u32,
     ) -> Result<()> {
-        let Shape { n_models, n_inputs, n_hidden, n_classes, form } = self.shape;
+        let Shape { n_models, n_inputs, n_hidden, n_classes, form, .. } = self.shape;
         networks.clear_range(stream)?;
         let task = views! { EpochTaskArgs {
             set reads images, labels;
@@ -268,16 +312,7 @@ impl Kernels {
             n_models,
         } };
         // SAFETY: the arrays are of `n_models`, and as the form's kernel wants them; labels are below the number of classes, as a `Dataset` holds them.
-        unsafe {
-            match &self.train {
-                TrainKernel::Sgd(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
-                TrainKernel::Decay(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
-                TrainKernel::Momentum(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
-                TrainKernel::MomentumParts(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
-                TrainKernel::Adam(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
-                TrainKernel::AdamParts(train) => stream.run_unchecked_with(train, (n_models,), (task,)),
-            }
-        }
+        unsafe { self.train.run(stream, n_models, task) }
     }
 
     /// Classifies a set by all models.
@@ -351,7 +386,12 @@ impl Kernels {
 
     fn launch_classify(&self, stream: &Stream, task: ClassifyTaskArgs<'_>) -> Result<()> {
         // SAFETY: the arrays are of `n_models`; labels are below the number of classes, as a `Dataset` holds them.
-        unsafe { stream.run_unchecked_with(&self.classify, (task.n_models,), (task,)) }
+        unsafe {
+            match &self.classify {
+                ClassifyKernel::Single(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
+                ClassifyKernel::Short(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
+            }
+        }
     }
 }
 

@@ -25,7 +25,7 @@ use spare::Spare;
 
 /// Checks that this engine supports `setup` on this device.
 ///
-/// Requirements: clusters of blocks (compute capability 9.0), f32, rectifiers, cross-entropy, images of bytes, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
+/// Requirements: clusters of blocks (compute capability 9.0), f32, tf32, bf16 or f16 (the last three by numbers of 11 bits), rectifiers, cross-entropy, images of bytes, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
 /// most 944 (the limit of a block's shared memory), and at most 16 classes; for training also batches of at most 256 samples from a set on the device, and an epsilon of
 /// at least 1e-12 where the optimiser has one.
 ///
@@ -58,8 +58,8 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
         let allowed = "layers: this device has not compute capability 9.0";
         return Err(Error::option("engine", Engine::Epoch, allowed));
     }
-    if *precision != Precision::F32 {
-        return Err(Error::option("precision", precision, "f32 with engine epoch"));
+    if !matches!(precision, Precision::F32 | Precision::Tf32 | Precision::Bf16 | Precision::F16) {
+        return Err(Error::option("precision", precision, "f32, tf32, bf16 or f16 with engine epoch"));
     }
     if *activation != Activation::Relu {
         return Err(Error::option("activation", activation, "relu with engine epoch"));
@@ -122,7 +122,8 @@ fn shape_of(setup: &Setup, n_models: u32) -> Result<Shape> {
     };
     // What is not trained remembers nothing.
     let form = if setup.train.is_some() { Form::of(&setup.options) } else { Form::NONE };
-    Ok(Shape { n_inputs, n_hidden, n_classes, n_models, form })
+    let short = setup.options.precision != Precision::F32;
+    Ok(Shape { n_inputs, n_hidden, n_classes, n_models, form, short })
 }
 
 /// Memory of `n_models` networks, with sets of these numbers of samples in addition to the training set, including that of the spare engine, which is allocated when needed.

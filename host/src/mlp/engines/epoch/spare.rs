@@ -1,4 +1,4 @@
-//! What answers where a number left the range of the kernels' scales: the engine `layers`, in plain single precision.
+//! What answers where a number left the range of the kernels' scales: the engine `layers`, in the same precision.
 
 use std::sync::Arc;
 

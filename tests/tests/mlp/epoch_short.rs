@@ -1,0 +1,168 @@
+//! The engine `epoch` with one half a number, for `tf32`, `bf16` and `f16`: within what that rounding does, and the engine's promises as in single precision.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use warpplay::mlp::{
+    Checkpoint, Classifier, Dataset, Engine, Network, Optimizer, Options, Precision, Reduction, Sweep, Trainer,
+};
+use warpplay::{Device, Progress, Result};
+use warpplay_tests::backends::for_each_device;
+use warpplay_tests::folder::Folder;
+use warpplay_tests::mlp::{images, train, values};
+use warpplay_tests::tolerance::{Tolerance, close, same};
+
+const SHORT: [Precision; 3] = [Precision::Tf32, Precision::Bf16, Precision::F16];
+/// How far results may be off, as a share of the largest: 2⁻¹¹ for one rounding, twice that for a sum of products of two, and a layer more.
+const MOST: f64 = 2e-3;
+/// At least: a result as good as single precision would mean that a second half was used.
+const LEAST: f64 = 1e-6;
+
+fn options(hidden: u32, batch: u32) -> Options {
+    let (hidden, engine) = (vec![hidden], Engine::Epoch);
+    Options { hidden, batch, engine, epochs: 2, learning_rate: 0.2, seed: 3, ..Options::default() }
+}
+
+/// The same for the plain program.
+fn plain(options: &Options) -> Options {
+    Options { engine: Engine::Auto, precision: Precision::F64, ..options.clone() }
+}
+
+/// Largest difference as a share of the largest expected value.
+fn error_of(found: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(found.len(), expected.len());
+    let largest = expected.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+    let difference = found.iter().zip(expected).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
+    assert!(difference.is_finite(), "a value is no number");
+    difference / largest
+}
+
+/// A network whose biases keep every hidden unit positive: no sample is at the kink of ReLU, where a rounding decides about a whole column.
+fn network(sizes: [u32; 3]) -> Network {
+    let mut layers = Network::initial(&sizes, Options::default().init, 5).expect("a network").layers().to_vec();
+    layers[0].weights.iter_mut().for_each(|weight| *weight *= 0.2);
+    layers[0].bias.fill(1.0);
+    Network::new(layers).expect("a network")
+}
+
+/// What one step changes.
+fn change(device: &Device, options: Options, set: &Arc<Dataset>, start: &Network) -> Result<Vec<f64>> {
+    let options = Options { epochs: 1, ..options };
+    let mut trainer = Trainer::builder(set).options(options).network(start.clone()).build(device)?;
+    trainer.run(Progress::go_on)?;
+    Ok(values(&trainer.network()?).iter().zip(values(start)).map(|(after, before)| before - after).collect())
+}
+
+#[test]
+fn logits_are_within_the_rounding_of_one_half() {
+    let (set, network) = (images(150, 8, 12, 13), network([96, 45, 13]));
+    let logits = |device: &Device, options: Options| -> Result<Vec<f64>> {
+        let mut classifier = Classifier::builder(&network).options(options).build(device)?;
+        let logits = classifier.logits(set.images())?;
+        Ok(logits.into_iter().map(f64::from).collect())
+    };
+    let expected = logits(&Device::cpu(), Options::default()).expect("cpu");
+    for_each_device(|device| {
+        let of = |precision| logits(device, Options { engine: Engine::Epoch, precision, ..Options::default() });
+        let single = error_of(&of(Precision::F32)?, &expected);
+        assert!(single < LEAST, "f32 on {device}: {single:e}");
+        let first = of(Precision::Tf32)?;
+        let error = error_of(&first, &expected);
+        println!("logits off by {error:.1e} on {device}");
+        assert!((LEAST..MOST).contains(&error), "on {device}: {error:e}");
+        for precision in SHORT {
+            same(&format!("{precision} on {device}"), &of(precision)?, &first);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn gradients_are_within_the_rounding_of_one_half() {
+    // One step of one part, and of three, the last not full.
+    for (n, reduction) in [(64, Reduction::Mean), (130, Reduction::Mean), (130, Reduction::Sum)] {
+        let (set, start) = (images(n, 8, 12, 13), network([96, 45, 13]));
+        let learning_rate = if reduction == Reduction::Sum { 1.0 / 128.0 } else { 0.5 };
+        let options = Options { reduction, learning_rate, ..options(45, n as u32) };
+        let expected = change(&Device::cpu(), plain(&options), &set, &start).expect("cpu");
+        for_each_device(|device| {
+            for precision in SHORT {
+                let error =
+                    error_of(&change(device, Options { precision, ..options.clone() }, &set, &start)?, &expected);
+                println!("{precision}, {n} samples, {reduction} on {device}: gradients off by {error:.1e}");
+                assert!((LEAST..MOST).contains(&error), "{precision}, {n}, {reduction} on {device}: {error:e}");
+            }
+            Ok(())
+        });
+    }
+}
+
+/// Every kernel that trains: each optimiser, in batches of one part and of several.
+#[test]
+fn optimizers_learn_like_the_plain_program() {
+    let set = images(200, 8, 12, 5);
+    let rates = [("sgd", 0.2), ("nesterov", 0.05), ("adam", 0.002), ("rmsprop", 0.002)];
+    for (name, learning_rate) in rates {
+        let optimizer = match Optimizer::from_name(name).expect("a name") {
+            // With a tiny epsilon the first steps amplify rounding errors.
+            Optimizer::Adam { beta1, beta2, .. } => Optimizer::Adam { beta1, beta2, epsilon: 1e-4 },
+            Optimizer::RmsProp { alpha, .. } => Optimizer::RmsProp { alpha, epsilon: 1e-4 },
+            other => other,
+        };
+        for (batch, weight_decay) in [(40, 0.0), (40, 0.03), (128, 0.03)] {
+            let base = Options { optimizer, weight_decay, learning_rate, ..options(21, batch) };
+            let (expected, _) = train(&Device::cpu(), &plain(&base), &set).expect("cpu");
+            for_each_device(|device| {
+                let options = Options { precision: Precision::Bf16, ..base.clone() };
+                let (found, _) = train(device, &options, &set)?;
+                let what = format!("{name}, batch {batch}, decay {weight_decay} on {device}");
+                close(&what, &found, &expected, Tolerance { abs: 0.0, rel: MOST });
+                Ok(())
+            });
+        }
+    }
+}
+
+#[test]
+fn it_is_chosen_by_itself_and_goes_on_from_its_checkpoint_bit_for_bit() {
+    let set = images(100, 4, 4, 5);
+    for_each_device(|device| {
+        for precision in SHORT {
+            let optimizer = Optimizer::from_name("adam")?;
+            let options = Options { precision, optimizer, learning_rate: 0.002, ..options(30, 16) };
+            let (_, whole) = train(device, &options, &set)?;
+            let first = Options { epochs: 1, engine: Engine::Auto, ..options.clone() };
+            let mut trainer = Trainer::builder(&set).options(first).build(device)?;
+            assert_eq!(trainer.run(Progress::go_on)?.engine, Engine::Epoch);
+            let folder = Folder::new();
+            trainer.checkpoint()?.save(folder.path("checkpoint"))?;
+            let checkpoint = Checkpoint::load(folder.path("checkpoint"))?;
+            let mut trainer = Trainer::builder(&set).options(options).resume(checkpoint).build(device)?;
+            trainer.run(Progress::go_on)?;
+            assert_eq!(trainer.network()?, whole, "{precision} on {device}");
+        }
+        Ok(())
+    });
+}
+
+/// One model moves its weights by ten a step, which leaves the range of the scales: `layers` repeats the epoch in the same precision.
+#[test]
+fn a_sweep_gives_each_model_what_it_gets_alone() {
+    let set = images(150, 4, 4, 5);
+    let optimizer = Optimizer::from_name("adam").expect("a name");
+    let base = Options { optimizer, precision: Precision::Bf16, engine: Engine::Auto, ..options(20, 16) };
+    for_each_device(|device| {
+        let builder = Sweep::builder(&set).options(base.clone()).model(3, 0.001).model(5, 10.0);
+        let report = builder.build(device)?.run(|_| ControlFlow::Continue(()))?;
+        assert!(report.side_by_side && report.engine == Engine::Epoch, "on {device}");
+        assert!(report.models[1].repeated_epochs > 0, "{:?}", report.models[1]);
+        for model in &report.models {
+            let options = Options { seed: model.seed, learning_rate: model.learning_rate, ..base.clone() };
+            let alone = Trainer::builder(&set).options(options).build(device)?.run(Progress::go_on)?;
+            assert_eq!(model.repeated_epochs, alone.repeated_epochs, "on {device}");
+            let expected: Vec<f64> = alone.epochs.iter().map(|epoch| epoch.loss).collect();
+            assert_eq!(model.epochs.iter().map(|epoch| epoch.loss).collect::<Vec<_>>(), expected, "on {device}");
+        }
+        Ok(())
+    });
+}
