@@ -44,6 +44,11 @@ pub fn epoch(bench: &mut Bench) -> anyhow::Result<()> {
                 rows.push(row(&format!("{engine}, {name}"), by(optimizer, engine)?));
             }
         }
+        let precision = Precision::Bf16;
+        for engine in [Engine::Epoch, Engine::Layers] {
+            rows.push(row(&format!("{engine}, SGD, bf16"), Options { precision, ..with(engine) }));
+            rows.push(row(&format!("{engine}, Adam, bf16"), Options { precision, ..by("adam", engine)? }));
+        }
         for engine in [Engine::Epoch, Engine::Layers] {
             rows.push(row(&format!("{engine}, SGD with decay"), Options { weight_decay: 1e-4, ..with(engine) }));
         }

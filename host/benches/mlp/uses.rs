@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use warpplay::Backend;
-use warpplay::mlp::{Classifier, Engine, Init, Network, Options, Sweep};
+use warpplay::mlp::{Classifier, Engine, Init, Network, Options, Precision, Sweep};
 
 use crate::measure::{Bench, Times};
 use crate::output::{Table, number};
@@ -61,13 +61,20 @@ pub fn inference(bench: &mut Bench) -> anyhow::Result<()> {
 pub fn sweep(bench: &mut Bench) -> anyhow::Result<()> {
     let mut table = Table::new(
         "SWEEP, models of one epoch (wall time)",
-        1,
-        &["models", "side by side", "seconds", "models/s", "to one"],
+        2,
+        &["models", "precision", "side by side", "seconds", "models/s", "to one"],
     );
     let many = if bench.quick { 4 } else { 64 };
+    let precisions: &[Precision] = match bench.device.backend() {
+        Backend::Cpu => &[Precision::F32],
+        _ => &[Precision::F32, Precision::Bf16],
+    };
     let mut one = None;
-    for n_models in [1, many] {
-        let options = Options { epochs: 1, ..bench.options(64) };
+    for (precision, n_models) in precisions.iter().flat_map(|&precision| [(precision, 1), (precision, many)]) {
+        let options = Options { epochs: 1, precision, ..bench.options(64) };
+        if n_models == 1 {
+            one = None;
+        }
         let measured = || {
             let mut report = None;
             // The first run warms up.
@@ -85,17 +92,18 @@ pub fn sweep(bench: &mut Bench) -> anyhow::Result<()> {
                 let speed = report.models_per_second;
                 let ratio = speed / *one.get_or_insert(speed);
                 bench.output.json(&json!({
-                    "section": "sweep", "models": n_models, "side_by_side": report.side_by_side, "seconds": report.seconds,
+                    "section": "sweep", "models": n_models, "precision": precision, "side_by_side": report.side_by_side, "seconds": report.seconds,
                     "models_per_second": speed, "to_one": ratio, "device": bench.device.to_string(),
                 }))?;
                 let side = if report.side_by_side { "yes" } else { "no" };
-                let cells = [side.to_string(), number(report.seconds), number(speed), number(ratio)];
+                let cells =
+                    [precision.to_string(), side.to_string(), number(report.seconds), number(speed), number(ratio)];
                 table.row([n_models.to_string()].into_iter().chain(cells).collect());
             }
             Ok(None) => {}
             Err(error) => {
                 let cell = bench.refused(&error);
-                table.row(vec![n_models.to_string(), cell]);
+                table.row(vec![n_models.to_string(), precision.to_string(), cell]);
             }
         }
     }
