@@ -66,7 +66,7 @@
 //! | --- | --- | --- | --- | --- |
 //! | tree search | the table of [`mcts`]: `mcts_select`, `mcts_playout_acp_prodigal` and others, a set for each game | `shape…` in each kernel's module | `warpplay_cpu_ref::mcts` | Klęsk, "MCTS-NC", SoftwareX |
 //! | perceptrons, layer by layer | `mlp::layers`: `mlp_layers_gather`, `mlp_layers_update` and others; products: `tile` | `…shape` in each kernel's module | `warpplay_cpu_ref::mlp` | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification"; optimisers: PyTorch's definitions |
-//! | perceptrons, an epoch a launch | `mlp_epoch_train…`, one an optimiser, `mlp_epoch_classify` | `mlp::epoch::shape` | `warpplay_cpu_ref::mlp` | the same network and update; the partition into blocks is ours |
+//! | perceptrons, an epoch a launch | `mlp_epoch_train…`, one an optimiser, `mlp_epoch_classify`, and the same with `_short` | `mlp::epoch::shape` | `warpplay_cpu_ref::mlp` | the same network and update; the partition into blocks is ours |
 //! | AlphaZero, a kernel a layer | `azero::layers` | the same | `warpplay_cpu_ref::azero` | the network: OpenSpiel |
 //! | AlphaZero, all convolutions in one launch | `azero::fused` | `shape_…` in `single`, `tower`, `heads` | `warpplay_cpu_ref::azero` | the same; the partition is ours |
 //! | its training | `azero::train` | the same | `warpplay_cpu_ref::azero::training` | the same |

@@ -28,7 +28,7 @@
 //! | `mlp_layers_loss_gradient`, `…_classify`, `…_active` | [`layers::loss`] |
 //! | `mlp_layers_update` | [`layers::update`] |
 //! | `mlp_layers_patches`, `…_pool`, `…_pool_back`, `…_filters`, `…_advance`: networks of convolutions | [`layers::patches`], [`layers::pool`], [`layers::filters`] |
-//! | `mlp_epoch_train`, the same with `_decay`, `_momentum`, `_adam` and their `_parts`, `mlp_epoch_classify` | [`epoch`] |
+//! | `mlp_epoch_train`, the same with `_decay`, `_momentum`, `_adam` and their `_parts`, `mlp_epoch_classify`; all of them with `_short` | [`epoch`] |
 //!
 //! Each kernel's launch, memory, cost, twin and source stand at its declaration, and in the tables of `docs/kernels.md`.
 //!

@@ -64,14 +64,14 @@
 //!
 //! | [`Engine`] | what trains | what it can do |
 //! | --- | --- | --- |
-//! | `epoch` | one launch an epoch; a cluster of blocks keeps the weights in registers | one hidden layer of up to 256 units, 16 to 944 pixels, a multiple of 16, up to 16 classes, batches up to 256, every optimiser (an epsilon of at least 1e-12), no activation but `relu`, no loss but `cross_entropy`, no features but bytes, no layer norm, no batch norm, no dropout, no label smoothing, no clipping, f32; compute capability 9.0 |
+//! | `epoch` | one launch an epoch; a cluster of blocks keeps the weights in registers | one hidden layer of up to 256 units, 16 to 944 pixels, a multiple of 16, up to 16 classes, batches up to 256, every optimiser (an epsilon of at least 1e-12), no activation but `relu`, no loss but `cross_entropy`, no features but bytes, no layer norm, no batch norm, no dropout, no label smoothing, no clipping; tf32, bf16 and f16 alike by numbers of 11 bits; compute capability 9.0 |
 //! | `layers` | a few kernels a layer, replayed as a CUDA graph | everything but f64; tf32, bf16 and f16 from compute capability 8.0 on |
 //! | `cpu` | the plain implementation on all cores, `warpplay_cpu_ref::mlp`; what [`Device::cpu`](crate::Device::cpu) does | everything but tf32, bf16 and f16; [`Residence::Host`] is not needed there |
 //!
 //! `auto`, the default, is `epoch` where all of its row holds, else `layers`; on the CPU it is `cpu`. A choice that cannot do what is asked is an
 //! error, never replaced by another. The report names what trained. Only `dispatch.rs` chooses.
 //!
-//! `epoch` multiplies halves of f32 numbers, with scales that it finds at the beginning of an epoch. Where weights grow beyond them before its end (64-fold,
+//! `epoch` multiplies halves of f32 numbers (in tf32, bf16 and f16 one of them), with scales that it finds at the beginning of an epoch. Where weights grow beyond them before its end (64-fold,
 //! roughly), or a unit's weights are not between 2⁻³² and 2³², `layers` does the epoch again from the weights before it; reports count such epochs ([`Report::repeated_epochs`]). Sets and images are classified likewise.
 //!
 //! `layers` multiplies by [`tile`](crate::tile). From compute capability 8.0 on (and under `simt`) numbers in f32 are three of bfloat16, in tf32 two, whose products are at least as exact as those of TF32; before, f32 is multiplied as it is.

@@ -230,7 +230,8 @@ pub struct Options {
     pub init: Init,
     /// Seed of weights and of every epoch's order. A seed above 32 bits is reduced to 32 bits, so two such seeds can give the same training. Default 1.
     pub seed: u64,
-    /// Arithmetic of the products. Weights, optimiser and everything else stay f32 (f64 with `F64`); with `F16` gradients are scaled by an adaptive loss scale.
+    /// Arithmetic of the products. Weights, optimiser and everything else stay f32 (f64 with `F64`); with `F16` the engine `layers` scales gradients by an adaptive loss scale. The engine `epoch` takes
+    /// `Tf32`, `Bf16` and `F16` alike, by scaled numbers of 11 bits.
     /// [`Precision::E4m3`] and [`Precision::I16`] are not supported. Default [`Precision::F32`].
     pub precision: Precision,
     /// The implementation that trains. Default [`Engine::Auto`]; the table of engines in [`mlp`](super) lists what each supports.
