@@ -90,6 +90,33 @@ fn optimizers_equal_the_plain_programs() {
     }
 }
 
+/// More than 24 groups of 32 pixels and the bias, whose rest single warps multiply: one group more, and as many as there can be, so that every warp has half of one.
+#[test]
+fn pixels_beyond_the_quartets_equal_the_plain_programs() {
+    let one = [("sgd", 40)];
+    let most = [("sgd", 40), ("sgd", 70), ("momentum", 40), ("adam", 70)];
+    for (rows, cols, cases) in [(28, 28, &one[..]), (16, 59, &most[..])] {
+        let set = images(70, rows, cols, 5);
+        for &(name, batch) in cases {
+            let (optimizer, weight_decay, learning_rate) =
+                optimizers().find(|(optimizer, ..)| optimizer.name() == name).expect("a name");
+            let base = Options {
+                optimizer,
+                weight_decay,
+                learning_rate: learning_rate / 4.0,
+                ..options(21, batch, Engine::Auto)
+            };
+            let twin = Twin::of(&base, &set);
+            for_each_device(|device| {
+                let options = Options { engine: Engine::Epoch, ..base.clone() };
+                let (found, weights) = train(device, &options, &set)?;
+                twin.check(&format!("{name}, batch {batch}, {rows} x {cols} on {device}"), &found, &weights);
+                Ok(())
+            });
+        }
+    }
+}
+
 #[test]
 fn batches_of_several_parts_equal_the_plain_programs() {
     // Full parts, a short last part, a last step without its last part, a batch that is the whole set, mean and sum.

@@ -55,7 +55,8 @@ fn change(device: &Device, options: Options, set: &Arc<Dataset>, start: &Network
 
 #[test]
 fn logits_are_within_the_rounding_of_one_half() {
-    let (set, network) = (images(150, 8, 12, 13), network([96, 45, 13]));
+    // As many pixels as there can be.
+    let (set, network) = (images(150, 16, 59, 13), network([944, 45, 13]));
     let logits = |device: &Device, options: Options| -> Result<Vec<f64>> {
         let mut classifier = Classifier::builder(&network).options(options).build(device)?;
         let logits = classifier.logits(set.images())?;
@@ -81,7 +82,7 @@ fn logits_are_within_the_rounding_of_one_half() {
 fn gradients_are_within_the_rounding_of_one_half() {
     // One step of one part, and of three, the last not full.
     for (n, reduction) in [(64, Reduction::Mean), (130, Reduction::Mean), (130, Reduction::Sum)] {
-        let (set, start) = (images(n, 8, 12, 13), network([96, 45, 13]));
+        let (set, start) = (images(n, 28, 28, 13), network([784, 45, 13]));
         let learning_rate = if reduction == Reduction::Sum { 1.0 / 128.0 } else { 0.5 };
         let options = Options { reduction, learning_rate, ..options(45, n as u32) };
         let expected = change(&Device::cpu(), plain(&options), &set, &start).expect("cpu");

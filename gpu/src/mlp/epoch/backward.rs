@@ -8,9 +8,9 @@ use crate::cuda::{math, wgmma};
 use super::forward::{Hidden, Sizes, Tiles, Weights, operand, store_w1, store_w2, tile_word};
 use super::halves::{each_half, halves, multiplied, product};
 use super::network::Values;
-use super::optimizer::{Optimizer, SecondMoments, State, Step, TILES, TileMoments};
+use super::optimizer::{Optimizer, SecondMoments, State, Step, TileMoments};
 use super::scale::{DZ1_BY_PRODUCT, SECOND, Table, W1_BY_HIDDEN};
-use super::{GROUP, OPERAND_BYTES, PIXEL, WARPGROUPS};
+use super::{GROUP, OPERAND_BYTES, PIXEL, QUARTETS, TILE_ROW_STEP, TILES};
 use crate::unroll::unroll;
 
 /// What the optimiser remembers of the weights that change first.
@@ -247,18 +247,12 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
     let pixels = tiles.pixels::<u32>(buffer);
     let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
     // The compiler must see that it is the same for all lanes: else it moves each product's operand to a uniform register by itself.
-    let dz1 = shuffle(ALL, tiles.dz1(), 0);
+    let dz1_address = shuffle(ALL, tiles.dz1(), 0);
     // SAFETY: whether there is a quartet is the same for the whole block; the operands were published before a barrier.
-    let (whole, dz1) = unsafe { (wgmma::WholeGroup::assume(), operand(dz1)) };
-    let mut moments = [TileMoments::default(); TILES];
-    moments[0] = first_moments;
-    // From the sum to the gradient, but for the unit's scales.
-    const CHANGE: f32 = 1.0 / (255.0 * PIXEL);
-    let factor = -with.rate * CHANGE;
-    let scales = tiles.scales();
-    // The lane's words of 16 rows of its group in a quartet.
-    let load = |number: u32| {
-        let group = (number * WARPGROUPS + sizes.warp.0) * 4 + sizes.warp.1;
+    let (whole, dz1) = unsafe { (wgmma::WholeGroup::assume(), operand(dz1_address)) };
+    let mut moments = first_moments;
+    // The lane's words of 16 rows of a group.
+    let load = |group: u32| {
         let mut words = [[0u32; 4]; 4];
         if group < sizes.n_groups() {
             unroll!(K in [0, 1, 2, 3] {
@@ -270,76 +264,136 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
         }
         words
     };
-    unroll!(I in [0, 1, 2] {
+    // What the sums of a tile begin with: in the last part of a step, those of the parts before it.
+    let begin = |number: usize| {
+        let mut sums = [0f32; 16];
+        if O::MOMENTS > 0 && with.is_last && !with.is_first {
+            // SAFETY: the tile is one of the thread's, whose sums the part before has stored.
+            let [a, b, c, d, e, f, g, h] = unsafe { state.load_tile(O::MOMENTS, number) };
+            sums = [a, b, c, d, e, f, g, h, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        }
+        sums
+    };
+    unroll!(I in [0, 1] {
         if let Some(first) = sizes.quartet(I as u32) {
-            let mut gradient = [[0f32; 16]; 2];
-            if O::MOMENTS > 0 && with.is_last && !with.is_first {
-                unroll!(TILE in [0, 1] {
-                    // SAFETY: the tile is one of the thread's, whose sums the part before has stored.
-                    let [a, b, c, d, e, f, g, h] = unsafe { state.load_tile(O::MOMENTS, 2 * I + TILE) };
-                    gradient[TILE] = [a, b, c, d, e, f, g, h, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-                });
-            }
-            let words = load(I as u32);
+            let mut gradient = [begin(2 * I), begin(2 * I + 1)];
+            let words = load(first + sizes.warp.1);
             unroll!(K in [0, 1, 2, 3] {
                 // With moments on their way, there are registers for the operands of two rounds only.
                 let rows = if O::MOMENTS > 0 && K != 0 { wait_for_round(&whole, words[K]) } else { words[K] };
-                // Samples t and t + 8, then t + 4 and t + 12: bytes 0 of both and bytes 1 of both are rows g and g + 8 of the first product, bytes 2
-                // and 3 of the second.
-                let low = [permute(rows[0], rows[2], 0x5140), permute(rows[0], rows[2], 0x7362)];
-                let high = [permute(rows[1], rows[3], 0x5140), permute(rows[1], rows[3], 0x7362)];
-                let low = [bytes_to_tiny_f16(low[0]), bytes_to_tiny_f16(low[1])];
-                let high = [bytes_to_tiny_f16(high[0]), bytes_to_tiny_f16(high[1])];
                 unroll!(TILE in [0, 1] {
-                    let a = [low[TILE][0], low[TILE][1], high[TILE][0], high[TILE][1]];
-                    gradient[TILE] = multiplied::<HALVES>(&whole, gradient[TILE], a, dz1.offset(K as u32 * OPERAND_BYTES));
+                    gradient[TILE] = multiplied::<HALVES>(&whole, gradient[TILE], pixel_rows(rows, TILE as u32), dz1.offset(K as u32 * OPERAND_BYTES));
                 });
             });
             let gradient = wgmma::finish(&whole, gradient);
-            // Loaded anew for each quartet: kept over all of it they would take registers that there are not.
-            let factors = [0, 8].map(|first| scales.pair(Table::FirstStep, first + 2 * t).map(|scale| factor * scale));
             unroll!(TILE in [0, 1] {
-                let gradient = &gradient[TILE];
-                // Those of the next tile are on their way while this one changes: of more tiles there are no registers for them.
-                if O::MOMENTS > 0 && 2 * I + TILE + 1 < TILES && (TILE == 0 || sizes.quartet(I as u32 + 1).is_some()) {
-                    // SAFETY: the tile is there, and was stored a step ago or when the epoch began.
-                    moments[(2 * I + TILE + 1) % TILES] = unsafe { tile_state::<O>(state, with, (2 * I + TILE + 1) % TILES) };
-                }
-                // Columns 0 to 15 are of the large parts, 16 to 31 of the small ones, if there are any. Weight 4u + 2r + e lies where the product leaves row g + 8r and
-                // column 8u + 2t + e.
-                let sum = |weight: usize| if HALVES == 2 { math::fma(SECOND, gradient[8 + weight], gradient[weight]) } else { gradient[weight] };
-                if O::MOMENTS > 0 && !with.is_last {
-                    let before = &mut moments[2 * I + TILE][0];
-                    unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
-                        before[W] += sum(W);
-                    });
-                    // SAFETY: the tile is one of the thread's.
-                    unsafe { state.store_tile(O::MOMENTS, 2 * I + TILE, *before) };
-                } else {
-                    unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
-                        let weight = &mut weights[I][TILE][W];
-                        *weight = if O::PLAIN {
-                            math::fma(factors[W / 4][W % 2], sum(W), *weight)
-                        } else {
-                            let unit = W as u32 / 4 * 8 + 2 * t + W as u32 % 2;
-                            let change = CHANGE * scales.get(Table::FirstStep, unit);
-                            let factors = with.factors(change, W1_BY_HIDDEN * scales.get(Table::Unit, unit));
-                            let [first, second] = &mut moments[2 * I + TILE];
-                            O::stepped(with, &factors, *weight, sum(W), [&mut first[W], &mut second[W]])
-                        };
-                    });
-                    unroll!(ARRAY in [0, 1] {
-                        if ARRAY < O::MOMENTS {
-                            // SAFETY: the tile is one of the thread's.
-                            unsafe { state.store_tile(ARRAY, 2 * I + TILE, moments[2 * I + TILE][ARRAY]) };
-                        }
-                    });
-                    if with.is_last {
-                        store_w1(tiles, sizes, first, TILE as u32, &weights[I][TILE]);
-                    }
-                }
+                // SAFETY: the tile is there, and its state was stored a step ago or when the epoch began.
+                unsafe { change_tile::<O, HALVES>(tiles, sizes, with, 2 * I + TILE, &gradient[TILE], &mut weights[2 * I + TILE], (state, &mut moments)) };
             });
         }
     });
+    const REST: usize = 2 * QUARTETS as usize;
+    if let Some((group, tile)) = sizes.tile(REST as u32) {
+        let words = load(group);
+        let mut gradient = begin(REST);
+        let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
+        // Two tiles of 8 columns, both halves of the depth of each.
+        let from = dz1_address + matrix % 2 * TILE_ROW_STEP + matrix / 2 * 128 + in_matrix * 16;
+        let whole = whole_warp();
+        unroll!(K in [0, 1, 2, 3] {
+            let a = pixel_rows(words[K], tile);
+            // SAFETY: the whole warp runs this; every lane's row of 16 bytes lies in one of the four operands, written before a barrier, whose small parts are 256 bytes behind the large ones.
+            let b = unsafe { each_half::<HALVES, _>(|part| load_matrix_x4(from + K as u32 * OPERAND_BYTES + 256 * part as u32)) };
+            unroll!(PART in [0, 1] {
+                if PART < HALVES {
+                    unroll!(U in [0, 1] {
+                        let at = 8 * PART + 4 * U;
+                        let [c0, c1, c2, c3] = f16(&whole, [gradient[at], gradient[at + 1], gradient[at + 2], gradient[at + 3]], a, [b[PART][2 * U], b[PART][2 * U + 1]]);
+                        gradient[at] = c0;
+                        gradient[at + 1] = c1;
+                        gradient[at + 2] = c2;
+                        gradient[at + 3] = c3;
+                    });
+                }
+            });
+        });
+        // SAFETY: as above.
+        unsafe {
+            change_tile::<O, HALVES>(tiles, sizes, with, REST, &gradient, &mut weights[REST], (state, &mut moments))
+        };
+    }
     wgmma::publish();
+}
+
+/// Rows g and g + 8 of tile `tile` of xᵀ as operand, from the lane's words of samples t, t + 4, t + 8 and t + 12: bytes 0 and 1 of each word are of the first tile, bytes 2 and 3 of the second. The order of
+/// the samples is that of dz1's operand.
+#[device_inline]
+fn pixel_rows(rows: [u32; 4], tile: u32) -> [u32; 4] {
+    let bytes = if tile == 0 { 0x5140 } else { 0x7362 };
+    let low = bytes_to_tiny_f16(permute(rows[0], rows[2], bytes));
+    let high = bytes_to_tiny_f16(permute(rows[1], rows[3], bytes));
+    [low[0], low[1], high[0], high[1]]
+}
+
+/// Changes the lane's weights in its tile `number` by the sums of the products: columns 0 to 15 are of the large parts, 16 to 31 of the small ones, if there are any. Weight 4u + 2r + e lies where the product
+/// leaves row g + 8r and column 8u + 2t + e.
+///
+/// # Safety
+/// The tile is one of the warp's, `moments` are its state, and that of the next tile was stored.
+#[device_inline]
+unsafe fn change_tile<O: Optimizer, const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
+    sizes: &Sizes,
+    with: &Step,
+    number: usize,
+    gradient: &[f32; 16],
+    weights: &mut [f32; 8],
+    (state, moments): (&State, &mut TileMoments),
+) {
+    /// From the sum to the gradient, but for the unit's scales.
+    const CHANGE: f32 = 1.0 / (255.0 * PIXEL);
+    let t = tiles.me.t();
+    let scales = tiles.scales();
+    let mut own = *moments;
+    // Those of the next tile are on their way while this one changes: of more tiles there are no registers for them.
+    if O::MOMENTS > 0 && number + 1 < TILES as usize && sizes.tile(number as u32 + 1).is_some() {
+        // SAFETY: the tile is there, and was stored a step ago or when the epoch began.
+        *moments = unsafe { tile_state::<O>(state, with, number + 1) };
+    }
+    let sum = |weight: usize| {
+        if HALVES == 2 { math::fma(SECOND, gradient[8 + weight], gradient[weight]) } else { gradient[weight] }
+    };
+    if O::MOMENTS > 0 && !with.is_last {
+        unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
+            own[0][W] += sum(W);
+        });
+        // SAFETY: the tile is one of the thread's.
+        unsafe { state.store_tile(O::MOMENTS, number, own[0]) };
+        return;
+    }
+    // Loaded anew for each tile: kept over all of them they would take registers that there are not.
+    let factors =
+        [0, 8].map(|first| scales.pair(Table::FirstStep, first + 2 * t).map(|scale| -with.rate * CHANGE * scale));
+    unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
+        weights[W] = if O::PLAIN {
+            math::fma(factors[W / 4][W % 2], sum(W), weights[W])
+        } else {
+            let unit = W as u32 / 4 * 8 + 2 * t + W as u32 % 2;
+            let change = CHANGE * scales.get(Table::FirstStep, unit);
+            let factors = with.factors(change, W1_BY_HIDDEN * scales.get(Table::Unit, unit));
+            let [first, second] = &mut own;
+            O::stepped(with, &factors, weights[W], sum(W), [&mut first[W], &mut second[W]])
+        };
+    });
+    unroll!(ARRAY in [0, 1] {
+        if ARRAY < O::MOMENTS {
+            // SAFETY: the tile is one of the thread's.
+            unsafe { state.store_tile(ARRAY, number, own[ARRAY]) };
+        }
+    });
+    if with.is_last
+        && let Some((group, tile)) = sizes.tile(number as u32)
+    {
+        store_w1(tiles, sizes, group, tile, weights);
+    }
 }

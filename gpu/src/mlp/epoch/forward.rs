@@ -12,13 +12,14 @@ use crate::cuda::{memory, wgmma};
 use super::halves::{each_half, halves, multiplied, near_halves, product};
 use super::scale::{Scales, Table, W1_BY_HIDDEN};
 use super::{
-    BATCH, CLASSES, Four, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, QUARTETS, TABLE_BYTES, THREADS,
-    TILE_ROW_STEP, TILE_STRIDE, WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes, tile_bytes,
+    BATCH, CLASSES, Four, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, QUARTET_GROUPS, QUARTETS, TABLE_BYTES,
+    THREADS, TILE_ROW_STEP, TILE_STRIDE, TILES, WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes,
+    tile_bytes,
 };
 use crate::unroll::unroll;
 
-/// A lane's share of `W1`, scaled: `[quartet][tile][4 u + 2 r + e]` is hidden unit 8u + 2t + e and byte `2 tile + r` of the lane's word.
-pub(super) type Weights = [[[f32; 8]; 2]; QUARTETS as usize];
+/// A lane's share of `W1`, scaled: `[number][4 u + 2 r + e]` is hidden unit 8u + 2t + e and byte `2 tile + r` of the lane's word, where [`Sizes::tile`] has the tile and the word's group.
+pub(super) type Weights = [[f32; 8]; TILES as usize];
 
 /// The warp's indices: warpgroup, and warp in it.
 #[device_inline]
@@ -90,37 +91,46 @@ impl Sizes {
         let first = (number * WARPGROUPS + self.warp.0) * 4;
         (first < self.n_groups()).then_some(first)
     }
+
+    /// Group and tile of the warp's tile `number`, if there is one: two tiles of its group of each quartet (where the last groups of a quartet may be missing), then half of a group beyond all quartets. The last
+    /// warps have the first of these, since the first ones have other things to do.
+    #[device_inline]
+    pub fn tile(&self, number: u32) -> Option<(u32, u32)> {
+        if number < 2 * QUARTETS {
+            return self.quartet(number / 2).map(|first| (first + self.warp.1, number % 2));
+        }
+        let half = WARPS - 1 - (4 * self.warp.0 + self.warp.1);
+        let group = QUARTET_GROUPS + half / 2;
+        (group < self.n_groups()).then_some((group, half % 2))
+    }
 }
 
 /// Calls `f(weight, number)` for each of the lane's weights of the first layer that the network has.
 #[device_inline]
 pub(super) fn for_each_weight(weights: &mut Weights, sizes: &Sizes, mut f: impl FnMut(&mut f32, usize)) {
     let (g, t) = (lane() / 4, lane() % 4);
-    unroll!(I in [0, 1, 2] {
-        if let Some(first) = sizes.quartet(I as u32) {
-            let word = (first + sizes.warp.1) * GROUP + 4 * (2 * (g % 4) + g / 4);
-            unroll!(TILE in [0, 1] {
-                unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
-                    let pixel = word + 2 * TILE as u32 + W as u32 / 2 % 2;
-                    if let Some(number) = sizes.first_layer(pixel, W as u32 / 4 * 8 + 2 * t + W as u32 % 2) {
-                        f(&mut weights[I][TILE][W], number);
-                    }
-                });
+    unroll!(NUMBER in [0, 1, 2, 3, 4] {
+        if let Some((group, tile)) = sizes.tile(NUMBER as u32) {
+            let word = group * GROUP + 4 * (2 * (g % 4) + g / 4);
+            unroll!(W in [0, 1, 2, 3, 4, 5, 6, 7] {
+                let pixel = word + 2 * tile + W as u32 / 2 % 2;
+                if let Some(number) = sizes.first_layer(pixel, W as u32 / 4 * 8 + 2 * t + W as u32 % 2) {
+                    f(&mut weights[NUMBER][W], number);
+                }
             });
         }
     });
 }
 
-/// Writes the parts of one of the lane's tiles of weights (quartet beginning at group `first`) as operand of x W1.
+/// Writes the parts of one of the lane's tiles of weights as operand of x W1.
 #[device_inline]
 pub(super) fn store_w1<const HALVES: usize>(
     tiles: &Tiles<HALVES>,
     sizes: &Sizes,
-    first: u32,
+    group: u32,
     tile: u32,
     weights: &[f32; 8],
 ) {
-    let group = first + sizes.warp.1;
     if group < sizes.n_groups() {
         unroll!(U in [0, 1] {
             unroll!(E in [0, 1] {

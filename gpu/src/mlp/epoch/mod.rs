@@ -13,10 +13,11 @@
 //!   W1 -= f xᵀ dz1     each warpgroup its pixels
 //! ```
 //!
-//! Pixels come in groups of 32, eight words, and four groups are a quartet. Warpgroup `k` has the quartets k, k + 3, …; of xᵀ dz1 its warp `q` makes the rows of group `q`
+//! Pixels come in groups of 32, eight words, and four groups are a quartet. Warpgroup `k` has the quartets k and k + 3; of xᵀ dz1 its warp `q` makes the rows of group `q`
 //! of each quartet: word 2 (g % 4) + g / 4 of the group is lane (g, t)'s (`g = lane / 4`, `t = lane % 4`), the first two bytes as rows g and g + 8 of one
 //! product, the last two of another. There the lane keeps the weights too, as f32; their half-precision parts go to shared memory as operand of x W1,
-//! where lane (g, t) finds the pixels of column 2t … in words 2t and 2t + 1. The first bias is the weight of one more pixel that is always 255.
+//! where lane (g, t) finds the pixels of column 2t … in words 2t and 2t + 1. The first bias is the weight of one more pixel that is always 255. Six quartets are 24 groups, and 784 pixels with
+//! the bias are 25: a product of a warpgroup for the last one would be three quarters zeros. So what is beyond the quartets is multiplied by single warps, half a group each.
 //!
 //! # Optimisers
 //! Each kernel has one, see `optimizer`. What Adam and momentum remember of a weight is read and written once a step by the thread that has the weight, in global memory: with the weights, registers do not hold it, and
@@ -93,7 +94,13 @@ pub const CLASSES: u32 = 16;
 /// Pixels of a group.
 pub const GROUP: u32 = 32;
 /// Quartets of groups that a warpgroup can have.
-pub const QUARTETS: u32 = 3;
+pub const QUARTETS: u32 = 2;
+/// Tiles of weights that a lane can have: two of each quartet, and one of the groups beyond the quartets.
+pub const TILES: u32 = 2 * QUARTETS + 1;
+/// Groups of all quartets.
+const QUARTET_GROUPS: u32 = QUARTETS * WARPGROUPS * 4;
+/// Most groups: each warp can have half of one beyond the quartets.
+const MOST_GROUPS: u32 = QUARTET_GROUPS + WARPS / 2;
 /// Pixels are copied 16 at a time.
 pub const INPUT_MULTIPLE: u32 = 16;
 /// What a pixel of 1 is as an operand: bytes are taken as subnormal half-precision numbers as they are.
@@ -183,10 +190,9 @@ const fn shared_bytes(n_inputs: u32) -> u32 {
     layout::PIXELS + 2 * BATCH * row_bytes(n_inputs) + 2 * even_groups(n_inputs) * OPERAND_BYTES
 }
 
-/// Most pixels of a network whose blocks have `bytes` of shared memory: 944 with the 227 KiB of compute capability 9.0, and never more than 1008, since a warp copies 64 times 16
-/// bytes of a row, the bias among them.
+/// Most pixels of a network whose blocks have `bytes` of shared memory: 944 with the 227 KiB of compute capability 9.0, and never more, since there are as many groups for the pixels and the bias.
 pub const fn max_inputs(bytes: u32) -> u32 {
-    let mut most = 1024 - INPUT_MULTIPLE;
+    let mut most = MOST_GROUPS * GROUP - INPUT_MULTIPLE;
     while most > 0 && shared_bytes(most) > bytes {
         most -= INPUT_MULTIPLE;
     }
@@ -209,7 +215,7 @@ mod tests {
             let most = max_inputs(bytes);
             assert!(most.is_multiple_of(INPUT_MULTIPLE));
             assert!(most == 0 || shared_bytes(most) <= bytes, "{most} in {bytes}");
-            assert!(most == 1008 || shared_bytes(most + INPUT_MULTIPLE) > bytes, "{most} in {bytes}");
+            assert!(most == 944 || shared_bytes(most + INPUT_MULTIPLE) > bytes, "{most} in {bytes}");
         }
         assert_eq!(max_inputs(227 * 1024), 944);
     }

@@ -59,7 +59,7 @@ pub(super) unsafe fn load_network<const HALVES: usize>(
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let scales = tiles.scales();
     let largest_weights = tiles.scratch();
-    let mut w1: Weights = [[[0.0; 8]; 2]; 3];
+    let mut w1 = Weights::default();
     // SAFETY: numbers of weights are below `n_values`; words of `range` are below RANGE_WORDS, and only atomics write there before the cluster's barrier.
     // Behind it other clusters with this network add what this one has added already.
     unsafe {
@@ -68,11 +68,9 @@ pub(super) unsafe fn load_network<const HALVES: usize>(
         // Every warp's share is in before anybody scales by it.
         sync_threads();
         scale_weights(&mut w1, largest_weights, t);
-        unroll!(I in [0, 1, 2] {
-            if let Some(first) = sizes.quartet(I as u32) {
-                unroll!(TILE in [0, 1] {
-                    store_w1(tiles, sizes, first, TILE as u32, &w1[I][TILE]);
-                });
+        unroll!(NUMBER in [0, 1, 2, 3, 4] {
+            if let Some((group, tile)) = sizes.tile(NUMBER as u32) {
+                store_w1(tiles, sizes, group, tile, &w1[NUMBER]);
             }
         });
         wgmma::publish();
@@ -121,11 +119,9 @@ fn find_largest(w1: &Weights, largest_weights: Shared<u32>, g: u32, t: u32) {
     unroll!(U in [0, 1] {
         unroll!(E in [0, 1] {
             let mut most = 0;
-            unroll!(I in [0, 1, 2] {
-                unroll!(TILE in [0, 1] {
-                    unroll!(R in [0, 1] {
-                        most = w1[I][TILE][4 * U + 2 * R + E].abs().to_bits().max(most);
-                    });
+            unroll!(NUMBER in [0, 1, 2, 3, 4] {
+                unroll!(R in [0, 1] {
+                    most = w1[NUMBER][4 * U + 2 * R + E].abs().to_bits().max(most);
                 });
             });
             let most = over_rows(most);
@@ -143,11 +139,9 @@ fn scale_weights(w1: &mut Weights, largest_weights: Shared<u32>, t: u32) {
         unroll!(E in [0, 1] {
             let unit = unit_exponent(largest_weights.get(U as u32 * 8 + 2 * t + E as u32));
             let scale = W1_BY_HIDDEN * power(unit);
-            unroll!(I in [0, 1, 2] {
-                unroll!(TILE in [0, 1] {
-                    unroll!(R in [0, 1] {
-                        w1[I][TILE][4 * U + 2 * R + E] *= scale;
-                    });
+            unroll!(NUMBER in [0, 1, 2, 3, 4] {
+                unroll!(R in [0, 1] {
+                    w1[NUMBER][4 * U + 2 * R + E] *= scale;
                 });
             });
         });
@@ -213,11 +207,9 @@ pub(super) unsafe fn store_network<const HALVES: usize>(
         let scale = scales.pair(Table::Unit, U as u32 * 8 + 2 * t);
         unroll!(E in [0, 1] {
             let scale = 1.0 / (W1_BY_HIDDEN * scale[E]);
-            unroll!(I in [0, 1, 2] {
-                unroll!(TILE in [0, 1] {
-                    unroll!(R in [0, 1] {
-                        network.w1[I][TILE][4 * U + 2 * R + E] *= scale;
-                    });
+            unroll!(NUMBER in [0, 1, 2, 3, 4] {
+                unroll!(R in [0, 1] {
+                    network.w1[NUMBER][4 * U + 2 * R + E] *= scale;
                 });
             });
         });

@@ -9,7 +9,7 @@ use crate::cuda::memory;
 
 use super::forward::{Sizes, Weights, for_each_weight};
 use super::network::{W2_WARP, for_each_second};
-use super::{QUARTETS, THREADS, cluster_blocks};
+use super::{THREADS, TILES, cluster_blocks};
 use crate::unroll::unroll;
 
 /// Constants of an optimiser. Plain SGD has none.
@@ -160,7 +160,7 @@ impl<const PARTS: bool> Optimizer for Adam<PARTS> {
 }
 
 /// Values of a block in one array of the state: quads of `[tile][quad of the lane's 8][thread]`, then `[2][thread of the two warps with W2]`, of `W2` and of `b2`.
-const BLOCK_VALUES: usize = (QUARTETS * 16 * THREADS) as usize + 2 * SECOND_VALUES;
+const BLOCK_VALUES: usize = (TILES * 8 * THREADS) as usize + 2 * SECOND_VALUES;
 /// Values that the two warps with `W2` have in a quad each.
 const SECOND_VALUES: usize = 4 * 64;
 
@@ -174,8 +174,6 @@ pub const fn n_state_values(n_hidden: u32, n_moments: u32) -> usize {
     cluster_blocks(n_hidden) as usize * n_state_arrays(n_moments) * BLOCK_VALUES
 }
 
-/// Tiles of a lane's weights: two in a quartet.
-pub(super) const TILES: usize = 2 * QUARTETS as usize;
 /// What is remembered of a lane's weights in a tile: `[array]`, as the weights.
 pub(super) type TileMoments = [[f32; 8]; 2];
 /// What is remembered of a lane's `W2` and `b2`: `[array]`, units and classes as in `Values`, then the two biases.
@@ -211,7 +209,7 @@ impl State {
     /// Where quad `quad` of `W2` and `b2` begins; the first thread with one is that of [`W2_WARP`].
     #[device_inline]
     const fn second(array: usize, quad: usize) -> usize {
-        array * BLOCK_VALUES + (QUARTETS * 16 * THREADS - 4 * 32 * W2_WARP) as usize + quad * SECOND_VALUES
+        array * BLOCK_VALUES + (TILES * 8 * THREADS - 4 * 32 * W2_WARP) as usize + quad * SECOND_VALUES
     }
 
     /// A tile of an array, as the weights.
@@ -282,8 +280,8 @@ impl State {
                 unsafe {
                     let from = moments.add(ARRAY * n_values);
                     for_each_weight(&mut all, sizes, |value, number| *value = memory::load(from, number));
-                    unroll!(TILE in [0, 1, 2, 3, 4, 5] {
-                        self.store_tile(ARRAY, TILE, all[TILE / 2][TILE % 2]);
+                    unroll!(TILE in [0, 1, 2, 3, 4] {
+                        self.store_tile(ARRAY, TILE, all[TILE]);
                     });
                     let mut second = [0f32; 6];
                     if for_each_second(sizes, |value, number| second[value] = memory::load(from, number)) {
@@ -306,8 +304,8 @@ impl State {
                 // SAFETY: numbers are below `n_values`, and every value has one owner but for those of `b2`, whose owner is the block of rank 0; the quads are the thread's.
                 unsafe {
                     let to = moments.add(ARRAY * n_values);
-                    unroll!(TILE in [0, 1, 2, 3, 4, 5] {
-                        all[TILE / 2][TILE % 2] = self.load_tile(ARRAY, TILE);
+                    unroll!(TILE in [0, 1, 2, 3, 4] {
+                        all[TILE] = self.load_tile(ARRAY, TILE);
                     });
                     for_each_weight(&mut all, sizes, |value, number| memory::store(to, number, *value));
                     let second = self.own;
@@ -339,7 +337,7 @@ mod tests {
         };
         for array in 0..2 {
             for thread in 0..THREADS as usize {
-                for tile in 0..TILES {
+                for tile in 0..TILES as usize {
                     (0..2).for_each(|quad| take(State::first(array, tile, quad) + 4 * thread));
                 }
                 if (W2_WARP as usize..W2_WARP as usize + 2).contains(&(thread / 32)) {
