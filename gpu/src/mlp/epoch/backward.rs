@@ -13,9 +13,11 @@ use super::scale::{DZ1_BY_PRODUCT, SECOND, Table, W1_BY_HIDDEN};
 use super::{GROUP, OPERAND_BYTES, PIXEL, QUARTETS, TILE_ROW_STEP, TILES};
 use crate::unroll::unroll;
 
-/// What the optimiser remembers of the weights that change first.
+/// What is loaded while all wait for the gradients: the optimiser's memory of the weights that change first; without moments, the first pixels.
 #[derive(Clone, Copy)]
 pub(super) struct Prefetched {
+    /// Of the first tile, see [`pixel_words`].
+    words: [[u32; 4]; 4],
     /// Of the first tile, see [`tile_state`].
     first: TileMoments,
     /// Of `W2` and `b2`, in the two warps that have them.
@@ -28,10 +30,16 @@ impl Prefetched {
     /// Loads it.
     ///
     /// # Safety
-    /// The thread's state was stored; `class_tile` is the warp's.
+    /// The thread's state was stored; `class_tile` is the warp's, `buffer` the batch's.
     #[device_inline]
-    pub unsafe fn load<O: Optimizer>(state: &State, sizes: &Sizes, with: &Step, class_tile: u32) -> Self {
-        let mut found = Self { first: Default::default(), second: Default::default(), second_sums: [0.0; 6] };
+    pub unsafe fn load<O: Optimizer, const HALVES: usize>(
+        (state, tiles, sizes): (&State, &Tiles<HALVES>, &Sizes),
+        with: &Step,
+        class_tile: u32,
+        buffer: u32,
+    ) -> Self {
+        let words = if O::MOMENTS == 0 { pixel_words(tiles, sizes, buffer, 0) } else { Default::default() };
+        let mut found = Self { words, first: Default::default(), second: Default::default(), second_sums: [0.0; 6] };
         if O::MOMENTS > 0 {
             // SAFETY: the state was stored, as the caller says; the warps with class tiles 0 and 1 have `W2`, and behind the first part of a step the sums are those of the part before.
             unsafe {
@@ -90,7 +98,7 @@ pub(super) unsafe fn backward<O: Optimizer, const HALVES: usize>(
     (warp, class_tile): (u32, u32),
     hidden: &Hidden,
     network: &mut Values,
-    (state, mut moments): (&State, Prefetched),
+    (state, mut early): (&State, Prefetched),
 ) {
     let Values { w1: weights, w2, b2 } = network;
     // The tile `h` is complete.
@@ -99,7 +107,7 @@ pub(super) unsafe fn backward<O: Optimizer, const HALVES: usize>(
         hidden_gradient(tiles, hidden);
     } else if class_tile < 2 {
         // SAFETY: the two warps with a class tile are those that have `W2`.
-        unsafe { second_layer_step::<O, HALVES>(tiles, class_tile, with, w2, b2, (state, &mut moments)) };
+        unsafe { second_layer_step::<O, HALVES>(tiles, class_tile, with, w2, b2, (state, &mut early)) };
     }
     // The tile dz1 is complete, and W2 is no longer read.
     sync_threads();
@@ -110,7 +118,7 @@ pub(super) unsafe fn backward<O: Optimizer, const HALVES: usize>(
             tiles.set_b2(class_tile * 8 + 2 * tiles.me.t(), *b2);
         }
     }
-    first_layer_step::<O, HALVES>(tiles, buffer, sizes, with, weights, (state, moments.first));
+    first_layer_step::<O, HALVES>(tiles, buffer, sizes, with, weights, (state, early));
 }
 
 /// `dz1 = dz2 W2ᵀ where h > 0`, scaled, split into its operand: one of the first four warps, its 16 samples. Rows 2g and 2g + 1 of the operand are samples
@@ -240,30 +248,13 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
     sizes: &Sizes,
     with: &Step,
     weights: &mut Weights,
-    (state, first_moments): (&State, TileMoments),
+    (state, early): (&State, Prefetched),
 ) {
-    let (g, t) = (tiles.me.g(), tiles.me.t());
-    let row_words = super::row_bytes(sizes.n_inputs) / 4;
-    let pixels = tiles.pixels::<u32>(buffer);
-    let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
     // The compiler must see that it is the same for all lanes: else it moves each product's operand to a uniform register by itself.
     let dz1_address = shuffle(ALL, tiles.dz1(), 0);
     // SAFETY: whether there is a quartet is the same for the whole block; the operands were published before a barrier.
     let (whole, dz1) = unsafe { (wgmma::WholeGroup::assume(), operand(dz1_address)) };
-    let mut moments = first_moments;
-    // The lane's words of 16 rows of a group.
-    let load = |group: u32| {
-        let mut words = [[0u32; 4]; 4];
-        if group < sizes.n_groups() {
-            unroll!(K in [0, 1, 2, 3] {
-                unroll!(R in [0, 1, 2, 3] {
-                    // SAFETY: rows K * 16 + t + 12 below BATCH; a group lies inside a row.
-                    words[K][R] = unsafe { pixels.get_unchecked(first_word + (K as u32 * 16 + R as u32 * 4) * row_words + group * (GROUP / 4)) };
-                });
-            });
-        }
-        words
-    };
+    let (mut moments, mut words) = (early.first, early.words);
     // What the sums of a tile begin with: in the last part of a step, those of the parts before it.
     let begin = |number: usize| {
         let mut sums = [0f32; 16];
@@ -275,9 +266,11 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
         sums
     };
     unroll!(I in [0, 1] {
-        if let Some(first) = sizes.quartet(I as u32) {
+        if sizes.quartet(I as u32).is_some() {
             let mut gradient = [begin(2 * I), begin(2 * I + 1)];
-            let words = load(first + sizes.warp.1);
+            if O::MOMENTS > 0 {
+                words = pixel_words(tiles, sizes, buffer, 2 * I as u32);
+            }
             unroll!(K in [0, 1, 2, 3] {
                 // With moments on their way, there are registers for the operands of two rounds only.
                 let rows = if O::MOMENTS > 0 && K != 0 { wait_for_round(&whole, words[K]) } else { words[K] };
@@ -285,6 +278,10 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
                     gradient[TILE] = multiplied::<HALVES>(&whole, gradient[TILE], pixel_rows(rows, TILE as u32), dz1.offset(K as u32 * OPERAND_BYTES));
                 });
             });
+            // The next tile's are on their way while these products run; with moments there are no registers for them.
+            if O::MOMENTS == 0 {
+                words = pixel_words(tiles, sizes, buffer, 2 * I as u32 + 2);
+            }
             let gradient = wgmma::finish(&whole, gradient);
             unroll!(TILE in [0, 1] {
                 // SAFETY: the tile is there, and its state was stored a step ago or when the epoch began.
@@ -293,8 +290,10 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
         }
     });
     const REST: usize = 2 * QUARTETS as usize;
-    if let Some((group, tile)) = sizes.tile(REST as u32) {
-        let words = load(group);
+    if let Some((_, tile)) = sizes.tile(REST as u32) {
+        if O::MOMENTS > 0 {
+            words = pixel_words(tiles, sizes, buffer, REST as u32);
+        }
         let mut gradient = begin(REST);
         let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
         // Two tiles of 8 columns, both halves of the depth of each.
@@ -323,6 +322,25 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
         };
     }
     wgmma::publish();
+}
+
+/// The lane's words of all samples in the group of its tile `number`, `[samples / 16]` of samples t, t + 4, t + 8 and t + 12 of the sixteen; 0 where there is no such group.
+#[device_inline]
+fn pixel_words<const HALVES: usize>(tiles: &Tiles<HALVES>, sizes: &Sizes, buffer: u32, number: u32) -> [[u32; 4]; 4] {
+    let (g, t) = (tiles.me.g(), tiles.me.t());
+    let row_words = super::row_bytes(sizes.n_inputs) / 4;
+    let pixels = tiles.pixels::<u32>(buffer);
+    let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
+    let mut words = [[0u32; 4]; 4];
+    if let Some((group, _)) = sizes.tile(number).filter(|(group, _)| *group < sizes.n_groups()) {
+        unroll!(K in [0, 1, 2, 3] {
+            unroll!(R in [0, 1, 2, 3] {
+                // SAFETY: rows K * 16 + t + 12 below BATCH; a group lies inside a row.
+                words[K][R] = unsafe { pixels.get_unchecked(first_word + (K as u32 * 16 + R as u32 * 4) * row_words + group * (GROUP / 4)) };
+            });
+        });
+    }
+    words
 }
 
 /// Rows g and g + 8 of tile `tile` of xᵀ as operand, from the lane's words of samples t, t + 4, t + 8 and t + 12: bytes 0 and 1 of each word are of the first tile, bytes 2 and 3 of the second. The order of

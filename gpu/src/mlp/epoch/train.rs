@@ -465,8 +465,8 @@ impl<'a> Run<'a> {
                 // The list of these samples was read a part ago.
                 tiles.samples(buffer).set(row, sample_after);
             }
-            // What the optimiser remembers is on its way while all wait.
-            let moments = Prefetched::load::<O>(&self.state, sizes, &with, class_tile);
+            // On its way while all wait.
+            let early = Prefetched::load::<O, HALVES>((&self.state, tiles, sizes), &with, class_tile, buffer);
             gradient_mail.wait(round);
             backward::<O, HALVES>(
                 tiles,
@@ -476,7 +476,7 @@ impl<'a> Run<'a> {
                 (warp, class_tile),
                 &hidden,
                 network,
-                (&self.state, moments),
+                (&self.state, early),
             );
         }
     }
