@@ -5,12 +5,12 @@ use crate::cuda::sync::{sync_threads, whole_warp};
 use crate::cuda::warp::{ALL, shuffle};
 use crate::cuda::{math, wgmma};
 
-use super::forward::{Hidden, Sizes, Tiles, Weights, operand, store_w1, store_w2, tile_word};
+use super::forward::{Hidden, Sizes, Tiles, Weights, operand, row_word, store_w1, store_w2, tile_word};
 use super::halves::{each_half, halves, multiplied, product};
 use super::network::Values;
 use super::optimizer::{Optimizer, SecondMoments, State, Step, TileMoments};
 use super::scale::{DZ1_BY_PRODUCT, SECOND, Table, W1_BY_HIDDEN};
-use super::{GROUP, OPERAND_BYTES, PIXEL, QUARTETS, TILE_ROW_STEP, TILES};
+use super::{OPERAND_BYTES, PIXEL, QUARTETS, TILE_ROW_STEP, TILES};
 use crate::unroll::unroll;
 
 /// What is loaded while all wait for the gradients: the optimiser's memory of the weights that change first; without moments, the first pixels.
@@ -328,15 +328,14 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
 #[device_inline]
 fn pixel_words<const HALVES: usize>(tiles: &Tiles<HALVES>, sizes: &Sizes, buffer: u32, number: u32) -> [[u32; 4]; 4] {
     let (g, t) = (tiles.me.g(), tiles.me.t());
-    let row_words = super::row_bytes(sizes.n_inputs) / 4;
     let pixels = tiles.pixels::<u32>(buffer);
-    let first_word = math::opaque(t * row_words + 2 * (g % 4) + g / 4);
     let mut words = [[0u32; 4]; 4];
     if let Some((group, _)) = sizes.tile(number).filter(|(group, _)| *group < sizes.n_groups()) {
+        let first_word = row_word(group, t) + 2 * (g % 4) + g / 4;
         unroll!(K in [0, 1, 2, 3] {
             unroll!(R in [0, 1, 2, 3] {
                 // SAFETY: rows K * 16 + t + 12 below BATCH; a group lies inside a row.
-                words[K][R] = unsafe { pixels.get_unchecked(first_word + (K as u32 * 16 + R as u32 * 4) * row_words + group * (GROUP / 4)) };
+                words[K][R] = unsafe { pixels.get_unchecked(first_word + row_word(0, K as u32 * 16 + R as u32 * 4)) };
             });
         });
     }

@@ -12,9 +12,9 @@ use crate::cuda::{memory, wgmma};
 use super::halves::{each_half, halves, multiplied, near_halves, product};
 use super::scale::{Scales, Table, W1_BY_HIDDEN};
 use super::{
-    BATCH, CLASSES, Four, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, QUARTET_GROUPS, QUARTETS, TABLE_BYTES,
-    THREADS, TILE_ROW_STEP, TILE_STRIDE, TILES, WARPGROUPS, WARPS, layout, n_groups, row_bytes, shared_bytes,
-    tile_bytes,
+    BATCH, CLASSES, Four, GROUP, GROUP_STEP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, QUARTET_GROUPS, QUARTETS,
+    TABLE_BYTES, THREADS, TILE_ROW_STEP, TILE_STRIDE, TILES, WARPGROUPS, WARPS, layout, n_groups, pixel_bytes,
+    shared_bytes, tile_bytes,
 };
 use crate::unroll::unroll;
 
@@ -184,7 +184,7 @@ impl Me {
 pub(super) struct Tiles<const HALVES: usize> {
     /// Shared address of the dynamic memory.
     base: u32,
-    row_bytes: u32,
+    pixel_bytes: u32,
     /// The thread.
     pub me: Me,
 }
@@ -194,7 +194,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
     pub fn new(n_inputs: u32) -> Self {
         // The one check that the launch has all of it.
         let base = shared::dynamic::<memory::Vec4>(0, shared_bytes(n_inputs) / 16).base();
-        Self { base, row_bytes: row_bytes(n_inputs), me: Me { thread: thread_idx_x() } }
+        Self { base, pixel_bytes: pixel_bytes(n_inputs), me: Me { thread: thread_idx_x() } }
     }
 
     /// The same, but addresses are to be made anew: kept over a loop, all of them would take more registers than there are.
@@ -213,7 +213,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
     /// One batch of pixels as values of `T`.
     #[device_inline]
     pub fn pixels<T: Copy>(&self, buffer: u32) -> Shared<T> {
-        let bytes = BATCH * self.row_bytes;
+        let bytes = self.pixel_bytes;
         self.part(layout::PIXELS + buffer * bytes, bytes / size_of::<T>() as u32)
     }
 
@@ -245,7 +245,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
     #[device_inline]
     unsafe fn set_w1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
         // SAFETY: operands of `W1` begin behind the two batches of pixels, two for each group, and `number` is one of them.
-        unsafe { self.set_operand(layout::PIXELS + 2 * BATCH * self.row_bytes, number + 1, number, u, e, words) };
+        unsafe { self.set_operand(layout::PIXELS + 2 * self.pixel_bytes, number + 1, number, u, e, words) };
     }
 
     /// # Safety
@@ -259,7 +259,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
     /// Address of `W1`'s operands of `group`.
     #[device_inline]
     fn w1(&self, group: u32) -> u32 {
-        self.base + layout::PIXELS + 2 * BATCH * self.row_bytes + group * 2 * OPERAND_BYTES
+        self.base + layout::PIXELS + 2 * self.pixel_bytes + group * 2 * OPERAND_BYTES
     }
 
     /// Address of dz1's operands.
@@ -361,7 +361,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
         sync_threads();
         if self.me.thread() < 2 * BATCH {
             let (buffer, row) = (self.me.thread() / BATCH, self.me.thread() % BATCH);
-            self.pixels::<u32>(buffer).set(row * (self.row_bytes / 4) + n_inputs / 4, 255);
+            self.pixels::<u32>(buffer).set(row_word(n_inputs / GROUP, row) + n_inputs % GROUP / 4, 255);
         }
         sync_threads();
     }
@@ -395,20 +395,26 @@ impl<const HALVES: usize> Tiles<HALVES> {
         unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
             let row = R as u32 * (WARPS - 4) + first;
             if row < rows {
-                let to = row * (self.row_bytes / 16);
+                let to = row_word(0, row) / 4;
                 // SAFETY: the image is one of those that `images` holds, as the caller says; `n_inputs` is a multiple of 16, so its address is aligned, and a row of the buffer holds all pieces.
                 unsafe {
                     let image = images.add(samples[R] as usize * n_inputs as usize).cast::<memory::Vec4>();
                     unroll!(HALF in [0, 1] {
                         let piece = HALF as u32 * 32 + self.me.lane();
                         if piece < pieces {
-                            memory::copy_async_unchecked(pixels, to + piece, image.add(piece as usize));
+                            memory::copy_async_unchecked(pixels, to + piece / 2 * (GROUP_STEP / 16) + piece % 2, image.add(piece as usize));
                         }
                     });
                 }
             }
         });
     }
+}
+
+/// Number of the first word of a sample's pixels of a group, among those of a batch.
+#[device_inline]
+pub(super) fn row_word(group: u32, row: u32) -> u32 {
+    group * (GROUP_STEP / 4) + row * (GROUP / 4)
 }
 
 /// Splits `W2`'s share of this block, scaled, into its tiles. One warp a class tile: lane (g, t) has units g, g + 8 and classes 2t, 2t + 1 of it.
@@ -444,9 +450,8 @@ pub(super) unsafe fn operand(address: u32) -> wgmma::Tiles {
 fn sums_of_warpgroup<const HALVES: usize>(tiles: &Tiles<HALVES>, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2] {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let pixels = tiles.pixels::<u64>(buffer);
-    let row_pairs = tiles.row_bytes / 8;
-    let upper = opaque((sizes.warp.1 * 16 + g) * row_pairs + sizes.warp.0 * (GROUP / 8) + t);
-    let lower = upper + 8 * row_pairs;
+    let upper = opaque(row_word(sizes.warp.0, sizes.warp.1 * 16 + g) / 2 + t);
+    let lower = upper + row_word(0, 8) / 2;
     // SAFETY: the whole warpgroup comes here and goes all rounds; the operands were published before a barrier.
     let (whole, w1) = unsafe { (wgmma::WholeGroup::assume(), operand(tiles.w1(sizes.warp.0))) };
     let mut sums = [0f32; 16];
@@ -455,7 +460,7 @@ fn sums_of_warpgroup<const HALVES: usize>(tiles: &Tiles<HALVES>, buffer: u32, si
     let rounds = sizes.n_groups().div_ceil(WARPGROUPS);
     // SAFETY: rows below BATCH; a row has room for the groups of all rounds.
     let load = |round: u32| unsafe {
-        let at = round * WARPGROUPS * (GROUP / 8);
+        let at = round * WARPGROUPS * (GROUP_STEP / 8);
         [pixels.get_unchecked(upper + at), pixels.get_unchecked(lower + at)]
     };
     // Starts a round's products from its words; the operands' registers are in use until the round has been waited for.
