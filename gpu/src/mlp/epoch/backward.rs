@@ -255,46 +255,41 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
     // SAFETY: whether there is a quartet is the same for the whole block; the operands were published before a barrier.
     let (whole, dz1) = unsafe { (wgmma::WholeGroup::assume(), operand(dz1_address)) };
     let (mut moments, mut words) = (early.first, early.words);
-    // What the sums of a tile begin with: in the last part of a step, those of the parts before it.
-    let begin = |number: usize| {
-        let mut sums = [0f32; 16];
-        if O::MOMENTS > 0 && with.is_last && !with.is_first {
-            // SAFETY: the tile is one of the thread's, whose sums the part before has stored.
-            let [a, b, c, d, e, f, g, h] = unsafe { state.load_tile(O::MOMENTS, number) };
-            sums = [a, b, c, d, e, f, g, h, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-        }
-        sums
-    };
-    unroll!(I in [0, 1] {
-        if sizes.quartet(I as u32).is_some() {
-            let mut gradient = [begin(2 * I), begin(2 * I + 1)];
-            if O::MOMENTS > 0 {
-                words = pixel_words(tiles, sizes, buffer, 2 * I as u32);
-            }
-            unroll!(K in [0, 1, 2, 3] {
-                // With moments on their way, there are registers for the operands of two rounds only.
-                let rows = if O::MOMENTS > 0 && K != 0 { wait_for_round(&whole, words[K]) } else { words[K] };
-                unroll!(TILE in [0, 1] {
-                    gradient[TILE] = multiplied::<HALVES>(&whole, gradient[TILE], pixel_rows(rows, TILE as u32), dz1.offset(K as u32 * OPERAND_BYTES));
-                });
-            });
-            // The next tile's are on their way while these products run; with moments there are no registers for them.
-            if O::MOMENTS == 0 {
-                words = pixel_words(tiles, sizes, buffer, 2 * I as u32 + 2);
-            }
-            let gradient = wgmma::finish(&whole, gradient);
-            unroll!(TILE in [0, 1] {
-                // SAFETY: the tile is there, and its state was stored a step ago or when the epoch began.
-                unsafe { change_tile::<O, HALVES>(tiles, sizes, with, 2 * I + TILE, &gradient[TILE], &mut weights[2 * I + TILE], (state, &mut moments)) };
+    let at = Quartets { tiles, sizes, with, state, whole: &whole, dz1 };
+    // SAFETY: the quartets are there, with their states; each one's products are waited for before its weights change.
+    unsafe {
+        if HALVES == 1 && O::MOMENTS == 0 && sizes.quartet(1).is_some() {
+            // There are registers for the sums of both quartets: the second one's products run while the first one's weights change.
+            let first = at.start::<O>(0, words);
+            words = pixel_words(tiles, sizes, buffer, 2);
+            words[0] = wait_for_round(&whole, words[0]);
+            let second = at.start::<O>(1, words);
+            words = pixel_words(tiles, sizes, buffer, 4);
+            at.change::<O>(0, &wgmma::finish_older(&whole, first), weights, &mut moments);
+            at.change::<O>(1, &wgmma::finish(&whole, second), weights, &mut moments);
+        } else {
+            unroll!(I in [0, 1] {
+                if sizes.quartet(I as u32).is_some() {
+                    if O::MOMENTS > 0 {
+                        words = pixel_words(tiles, sizes, buffer, 2 * I as u32);
+                    }
+                    let sums = at.start::<O>(I, words);
+                    // The next tile's are on their way while these products run; with moments there are no registers for them.
+                    if O::MOMENTS == 0 {
+                        words = pixel_words(tiles, sizes, buffer, 2 * I as u32 + 2);
+                    }
+                    at.change::<O>(I, &wgmma::finish(&whole, sums), weights, &mut moments);
+                }
             });
         }
-    });
+    }
     const REST: usize = 2 * QUARTETS as usize;
     if let Some((_, tile)) = sizes.tile(REST as u32) {
         if O::MOMENTS > 0 {
             words = pixel_words(tiles, sizes, buffer, REST as u32);
         }
-        let mut gradient = begin(REST);
+        // SAFETY: the tile is there.
+        let mut gradient = unsafe { sums_before::<O>(state, with, REST) };
         let (matrix, in_matrix) = (tiles.me.lane() / 8, tiles.me.lane() % 8);
         // Two tiles of 8 columns, both halves of the depth of each.
         let from = dz1_address + matrix % 2 * TILE_ROW_STEP + matrix / 2 * 128 + in_matrix * 16;
@@ -322,6 +317,74 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
         };
     }
     wgmma::publish();
+}
+
+/// What the sums of tile `number` begin with: in the last part of a step, those of the parts before it.
+///
+/// # Safety
+/// The tile is one of the thread's, whose sums the part before has stored.
+#[device_inline]
+unsafe fn sums_before<O: Optimizer>(state: &State, with: &Step, number: usize) -> [f32; 16] {
+    if O::MOMENTS == 0 || !with.is_last || with.is_first {
+        return [0.0; 16];
+    }
+    // SAFETY: as the caller says.
+    let [a, b, c, d, e, f, g, h] = unsafe { state.load_tile(O::MOMENTS, number) };
+    [a, b, c, d, e, f, g, h, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+}
+
+/// What the products of a warpgroup's quartets take.
+struct Quartets<'a, const HALVES: usize> {
+    tiles: &'a Tiles<HALVES>,
+    sizes: &'a Sizes,
+    with: &'a Step,
+    state: &'a State,
+    whole: &'a wgmma::WholeGroup,
+    dz1: wgmma::Tiles,
+}
+
+impl<const HALVES: usize> Quartets<'_, HALVES> {
+    /// Starts the products of quartet `number` by the pixels `words`: the sums of its two tiles.
+    ///
+    /// # Safety
+    /// The quartet is there.
+    #[device_inline]
+    unsafe fn start<O: Optimizer>(&self, number: usize, words: [[u32; 4]; 4]) -> [[f32; 16]; 2] {
+        // SAFETY: both tiles are there.
+        let mut sums = unsafe {
+            [
+                sums_before::<O>(self.state, self.with, 2 * number),
+                sums_before::<O>(self.state, self.with, 2 * number + 1),
+            ]
+        };
+        unroll!(K in [0, 1, 2, 3] {
+            // With moments on their way, there are registers for the operands of two rounds only.
+            let rows = if O::MOMENTS > 0 && K != 0 { wait_for_round(self.whole, words[K]) } else { words[K] };
+            unroll!(TILE in [0, 1] {
+                sums[TILE] = multiplied::<HALVES>(self.whole, sums[TILE], pixel_rows(rows, TILE as u32), self.dz1.offset(K as u32 * OPERAND_BYTES));
+            });
+        });
+        sums
+    }
+
+    /// Changes the weights of quartet `number` by its sums.
+    ///
+    /// # Safety
+    /// The quartet is there; as [`change_tile`].
+    #[device_inline]
+    unsafe fn change<O: Optimizer>(
+        &self,
+        number: usize,
+        sums: &[[f32; 16]; 2],
+        weights: &mut Weights,
+        moments: &mut TileMoments,
+    ) {
+        let Self { tiles, sizes, with, state, .. } = *self;
+        unroll!(TILE in [0, 1] {
+            // SAFETY: as the caller says.
+            unsafe { change_tile::<O, HALVES>(tiles, sizes, with, 2 * number + TILE, &sums[TILE], &mut weights[2 * number + TILE], (state, moments)) };
+        });
+    }
 }
 
 /// The lane's words of all samples in the group of its tile `number`, `[samples / 16]` of samples t, t + 4, t + 8 and t + 12 of the sixteen; 0 where there is no such group.
