@@ -247,27 +247,14 @@ pub fn keep_pending<const PENDING: u32>(_: &WholeGroup, words: [u64; 2]) -> [u64
 
 /// Waits for all products of this warpgroup; `d` are the results of some of them, which may be read from now on. Results that are not passed here must not be read.
 #[device_inline]
-pub fn finish<const N: usize>(whole: &WholeGroup, d: [[f32; 16]; N]) -> [[f32; 16]; N] {
-    finish_but::<0, N>(whole, d)
-}
-
-/// Closes a group of products, and waits for those of all groups before it; `d` are the results of some of these, which may be read from now on.
-#[device_inline]
-pub fn finish_older<const N: usize>(whole: &WholeGroup, d: [[f32; 16]; N]) -> [[f32; 16]; N] {
-    finish_but::<1, N>(whole, d)
-}
-
-/// Closes a group, and waits until at most `PENDING` of the newest groups still run.
-#[device_inline]
-fn finish_but<const PENDING: u32, const N: usize>(_: &WholeGroup, d: [[f32; 16]; N]) -> [[f32; 16]; N] {
+pub fn finish<const N: usize>(_: &WholeGroup, d: [[f32; 16]; N]) -> [[f32; 16]; N] {
     #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
     {
         let mut d = d;
         // SAFETY: the token vouches for the warpgroup.
         unsafe {
             core::arch::asm!(
-                "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned {0};",
-                const PENDING,
+                "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
                 options(nostack, preserves_flags)
             )
         };

@@ -258,30 +258,19 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
     let at = Quartets { tiles, sizes, with, state, whole: &whole, dz1 };
     // SAFETY: the quartets are there, with their states; each one's products are waited for before its weights change.
     unsafe {
-        if HALVES == 1 && O::MOMENTS == 0 && sizes.quartet(1).is_some() {
-            // There are registers for the sums of both quartets: the second one's products run while the first one's weights change.
-            let first = at.start::<O>(0, words);
-            words = pixel_words(tiles, sizes, buffer, 2);
-            words[0] = wait_for_round(&whole, words[0]);
-            let second = at.start::<O>(1, words);
-            words = pixel_words(tiles, sizes, buffer, 4);
-            at.change::<O>(0, &wgmma::finish_older(&whole, first), weights, &mut moments);
-            at.change::<O>(1, &wgmma::finish(&whole, second), weights, &mut moments);
-        } else {
-            unroll!(I in [0, 1] {
-                if sizes.quartet(I as u32).is_some() {
-                    if O::MOMENTS > 0 {
-                        words = pixel_words(tiles, sizes, buffer, 2 * I as u32);
-                    }
-                    let sums = at.start::<O>(I, words);
-                    // The next tile's are on their way while these products run; with moments there are no registers for them.
-                    if O::MOMENTS == 0 {
-                        words = pixel_words(tiles, sizes, buffer, 2 * I as u32 + 2);
-                    }
-                    at.change::<O>(I, &wgmma::finish(&whole, sums), weights, &mut moments);
+        unroll!(I in [0, 1] {
+            if sizes.quartet(I as u32).is_some() {
+                if O::MOMENTS > 0 {
+                    words = pixel_words(tiles, sizes, buffer, 2 * I as u32);
                 }
-            });
-        }
+                let sums = at.start::<O>(I, words);
+                // The next tile's are on their way while these products run; with moments there are no registers for them.
+                if O::MOMENTS == 0 {
+                    words = pixel_words(tiles, sizes, buffer, 2 * I as u32 + 2);
+                }
+                at.change::<O>(I, &wgmma::finish(&whole, sums), weights, &mut moments);
+            }
+        });
     }
     const REST: usize = 2 * QUARTETS as usize;
     if let Some((_, tile)) = sizes.tile(REST as u32) {

@@ -73,7 +73,7 @@ macro_rules! kernels {
         /// * Launch: [`shape`](super::shape), `n_models` × `clusters_per_model` clusters of 2 to 16 blocks of 384 threads.
         /// * Reads: `images`, `labels`, `values`.
         /// * Writes: `logits`, `classes`, `losses`, `active`, where they are wanted; `range`.
-        /// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 204,336 bytes for 784 pixels.
+        /// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 218,992 bytes for 784 pixels.
         /// * Cost: 2 × pixels × hidden + 2 × hidden × classes operations a sample by tensor cores.
         /// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`, `warpplay_cpu_ref::mlp::network::Network::losses`,
         ///   `warpplay_cpu_ref::mlp::network::Network::classes`.

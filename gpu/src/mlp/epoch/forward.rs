@@ -12,8 +12,8 @@ use crate::cuda::{memory, wgmma};
 use super::halves::{each_half, halves, multiplied, near_halves, product};
 use super::scale::{Scales, Table, W1_BY_HIDDEN};
 use super::{
-    BATCH, CLASSES, Four, GROUP, GROUP_STEP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, QUARTET_GROUPS, QUARTETS,
-    TABLE_BYTES, THREADS, TILE_ROW_STEP, TILE_STRIDE, TILES, WARPGROUPS, WARPS, layout, n_groups, pixel_bytes,
+    BATCH, CLASSES, Four, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL, PIXEL_BYTES, QUARTET_GROUPS, QUARTETS,
+    ROW_BYTES, TABLE_BYTES, THREADS, TILE_ROW_STEP, TILE_STRIDE, TILES, WARPGROUPS, WARPS, layout, n_groups,
     shared_bytes, tile_bytes,
 };
 use crate::unroll::unroll;
@@ -184,7 +184,6 @@ impl Me {
 pub(super) struct Tiles<const HALVES: usize> {
     /// Shared address of the dynamic memory.
     base: u32,
-    pixel_bytes: u32,
     /// The thread.
     pub me: Me,
 }
@@ -194,7 +193,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
     pub fn new(n_inputs: u32) -> Self {
         // The one check that the launch has all of it.
         let base = shared::dynamic::<memory::Vec4>(0, shared_bytes(n_inputs) / 16).base();
-        Self { base, pixel_bytes: pixel_bytes(n_inputs), me: Me { thread: thread_idx_x() } }
+        Self { base, me: Me { thread: thread_idx_x() } }
     }
 
     /// The same, but addresses are to be made anew: kept over a loop, all of them would take more registers than there are.
@@ -213,8 +212,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
     /// One batch of pixels as values of `T`.
     #[device_inline]
     pub fn pixels<T: Copy>(&self, buffer: u32) -> Shared<T> {
-        let bytes = self.pixel_bytes;
-        self.part(layout::PIXELS + buffer * bytes, bytes / size_of::<T>() as u32)
+        self.part(layout::PIXELS + buffer * PIXEL_BYTES, PIXEL_BYTES / size_of::<T>() as u32)
     }
 
     #[device_inline]
@@ -245,7 +243,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
     #[device_inline]
     unsafe fn set_w1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
         // SAFETY: operands of `W1` begin behind the two batches of pixels, two for each group, and `number` is one of them.
-        unsafe { self.set_operand(layout::PIXELS + 2 * self.pixel_bytes, number + 1, number, u, e, words) };
+        unsafe { self.set_operand(layout::PIXELS + 2 * PIXEL_BYTES, number + 1, number, u, e, words) };
     }
 
     /// # Safety
@@ -259,7 +257,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
     /// Address of `W1`'s operands of `group`.
     #[device_inline]
     fn w1(&self, group: u32) -> u32 {
-        self.base + layout::PIXELS + 2 * self.pixel_bytes + group * 2 * OPERAND_BYTES
+        self.base + layout::PIXELS + 2 * PIXEL_BYTES + group * 2 * OPERAND_BYTES
     }
 
     /// Address of dz1's operands.
@@ -402,7 +400,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
                     unroll!(HALF in [0, 1] {
                         let piece = HALF as u32 * 32 + self.me.lane();
                         if piece < pieces {
-                            memory::copy_async_unchecked(pixels, to + piece / 2 * (GROUP_STEP / 16) + piece % 2, image.add(piece as usize));
+                            memory::copy_async_unchecked(pixels, to + piece, image.add(piece as usize));
                         }
                     });
                 }
@@ -414,7 +412,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
 /// Number of the first word of a sample's pixels of a group, among those of a batch.
 #[device_inline]
 pub(super) fn row_word(group: u32, row: u32) -> u32 {
-    group * (GROUP_STEP / 4) + row * (GROUP / 4)
+    row * (ROW_BYTES / 4) + group * (GROUP / 4)
 }
 
 /// Splits `W2`'s share of this block, scaled, into its tiles. One warp a class tile: lane (g, t) has units g, g + 8 and classes 2t, 2t + 1 of it.
@@ -460,7 +458,7 @@ fn sums_of_warpgroup<const HALVES: usize>(tiles: &Tiles<HALVES>, buffer: u32, si
     let rounds = sizes.n_groups().div_ceil(WARPGROUPS);
     // SAFETY: rows below BATCH; a row has room for the groups of all rounds.
     let load = |round: u32| unsafe {
-        let at = round * WARPGROUPS * (GROUP_STEP / 8);
+        let at = round * WARPGROUPS * (GROUP / 8);
         [pixels.get_unchecked(upper + at), pixels.get_unchecked(lower + at)]
     };
     // Starts a round's products from its words; the operands' registers are in use until the round has been waited for.

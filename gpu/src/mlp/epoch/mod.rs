@@ -136,13 +136,10 @@ const fn even_groups(n_inputs: u32) -> u32 {
     n_groups(n_inputs).next_multiple_of(WARPGROUPS)
 }
 
-/// Bytes from a group of a batch's pixels to the next, `[BATCH, GROUP]`: four groups of a sample lie in different banks, as its copy writes them, and all rows of a group at fixed distances.
-const GROUP_STEP: u32 = BATCH * GROUP + 32;
-
+/// Bytes of a row of pixels in shared memory, for any number of them: an odd number of groups, so that four rows lie in different banks.
+const ROW_BYTES: u32 = (MOST_GROUPS | 1) * GROUP;
 /// Bytes of a batch of pixels in shared memory.
-const fn pixel_bytes(n_inputs: u32) -> u32 {
-    even_groups(n_inputs) * GROUP_STEP
-}
+const PIXEL_BYTES: u32 = BATCH * ROW_BYTES;
 
 /// Bytes of a tile of `rows` rows and 16 columns in half precision.
 const fn tile_bytes(rows: u32) -> u32 {
@@ -184,13 +181,13 @@ mod layout {
     pub const MAIL: u32 = SAMPLES + 4 * BATCH * 4;
     /// Tables of scales.
     pub const SCALES: u32 = MAIL + 16;
-    /// Two batches of pixels, [`pixel_bytes`](super::pixel_bytes) each; behind them `W1`'s parts as operands, two for each group: `[2 even_groups]`.
+    /// Two batches of pixels, `[BATCH, ROW_BYTES]` u8 each; behind them `W1`'s parts as operands, two for each group: `[2 even_groups]`.
     pub const PIXELS: u32 = SCALES + TABLE_BYTES;
 }
 
 /// Bytes of dynamic shared memory.
 const fn shared_bytes(n_inputs: u32) -> u32 {
-    layout::PIXELS + 2 * pixel_bytes(n_inputs) + 2 * even_groups(n_inputs) * OPERAND_BYTES
+    layout::PIXELS + 2 * PIXEL_BYTES + 2 * even_groups(n_inputs) * OPERAND_BYTES
 }
 
 /// Most pixels of a network whose blocks have `bytes` of shared memory: 944 with the 227 KiB of compute capability 9.0, and never more, since there are as many groups for the pixels and the bias.

@@ -97,7 +97,7 @@ macro_rules! kernels {
         /// * Launch: [`shape`](super::shape), a cluster of 2 to 16 blocks a network, 16 hidden units and 384 threads a block.
         /// * Reads: `images`, `labels`, `seeds`, `learning_rates`.
         /// * Writes: `values`, `order`, `losses`, `step_losses`, `range`; `slots`, `counters` and `state` are scratch.
-        /// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 204,336 bytes for 784 pixels.
+        /// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 218,992 bytes for 784 pixels.
         /// * Cost: 4 × pixels × hidden + 6 × hidden × classes operations a sample by tensor cores, in ⌈samples / batch⌉ steps one after the other; each step loads and stores `state`.
         /// * Twin: `warpplay_cpu_ref::mlp::training::Training::epoch`.
         /// * Source: Ha and Beqaj, section 1.1; the partition into blocks is ours. Optimisers: PyTorch's definitions.
