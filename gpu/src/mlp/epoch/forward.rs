@@ -364,8 +364,8 @@ impl<const HALVES: usize> Tiles<HALVES> {
         sync_threads();
     }
 
-    /// Starts the copy of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked for all 64). The warps of all warpgroups but the first
-    /// copy, every eighth row each; the first has other things to do.
+    /// Starts the copy of a batch: row `r` is image `sample_of(r)`, for `r < rows` (it is asked for all 64). The last
+    /// warpgroup's warps copy, every fourth row each; the others have other things to do.
     ///
     /// # Safety
     /// `rows` is at most [`BATCH`]. `images` holds those images of `n_inputs` bytes, a multiple of 16 below 1024, aligned to 16; nobody reads the buffer
@@ -379,33 +379,37 @@ impl<const HALVES: usize> Tiles<HALVES> {
         rows: u32,
         sample_of: impl Fn(u32) -> u32,
     ) {
+        /// The first warp that copies.
+        const FIRST: u32 = 8;
         let pixels = self.pixels::<memory::Vec4>(buffer);
         let pieces = n_inputs / 16;
-        if self.me.warp() < 4 {
+        if self.me.warp() < FIRST {
             return;
         }
-        let first = self.me.warp() - 4;
-        // All numbers first, so that they are waited for once.
-        let mut samples = [0u32; 8];
-        unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
-            samples[R] = sample_of(R as u32 * (WARPS - 4) + first);
-        });
-        unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
-            let row = R as u32 * (WARPS - 4) + first;
-            if row < rows {
-                let to = row_word(0, row) / 4;
-                // SAFETY: the image is one of those that `images` holds, as the caller says; `n_inputs` is a multiple of 16, so its address is aligned, and a row of the buffer holds all pieces.
-                unsafe {
-                    let image = images.add(samples[R] as usize * n_inputs as usize).cast::<memory::Vec4>();
-                    unroll!(HALF in [0, 1] {
-                        let piece = HALF as u32 * 32 + self.me.lane();
-                        if piece < pieces {
-                            memory::copy_async_unchecked(pixels, to + piece, image.add(piece as usize));
-                        }
-                    });
+        let first = self.me.warp() - FIRST;
+        for half in 0..2 {
+            // Numbers first, so that they are waited for once.
+            let mut samples = [0u32; 8];
+            unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
+                samples[R] = sample_of((half * 8 + R as u32) * (WARPS - FIRST) + first);
+            });
+            unroll!(R in [0, 1, 2, 3, 4, 5, 6, 7] {
+                let row = (half * 8 + R as u32) * (WARPS - FIRST) + first;
+                if row < rows {
+                    let to = row_word(0, row) / 4;
+                    // SAFETY: the image is one of those that `images` holds, as the caller says; `n_inputs` is a multiple of 16, so its address is aligned, and a row of the buffer holds all pieces.
+                    unsafe {
+                        let image = images.add(samples[R] as usize * n_inputs as usize).cast::<memory::Vec4>();
+                        unroll!(HALF in [0, 1] {
+                            let piece = HALF as u32 * 32 + self.me.lane();
+                            if piece < pieces {
+                                memory::copy_async_unchecked(pixels, to + piece, image.add(piece as usize));
+                            }
+                        });
+                    }
                 }
-            }
-        });
+            });
+        }
     }
 }
 
