@@ -172,7 +172,7 @@ fn text(report: &SweepReport, rows: usize, one_at_a_time: Option<f64>) -> String
     );
     let repeated: u64 = report.models.iter().map(|model| model.repeated_epochs).sum();
     if repeated > 0 {
-        text += &format!("again   {repeated} epochs, in plain f32 by engine {}\n", Engine::Layers);
+        text += &format!("again   {repeated} epochs by engine {}\n", Engine::Layers);
     }
     if let Some(alone) = one_at_a_time {
         text += &format!(

@@ -73,7 +73,7 @@ pub fn end_of_training(report: &Report, found: &Evaluation) -> String {
     let ended = ended(report.stopped_by);
     let repeated = match report.repeated_epochs {
         0 => String::new(),
-        n => format!("repeated    {n} of {} epochs, in plain f32 by engine {}\n", report.epochs.len(), Engine::Layers),
+        n => format!("repeated    {n} of {} epochs by engine {}\n", report.epochs.len(), Engine::Layers),
     };
     let n_units: u32 = report.options.hidden.iter().sum();
     let seconds: f64 = report.epochs.iter().map(|epoch| epoch.seconds).sum();

@@ -60,7 +60,7 @@ pub struct Report {
     pub version: String,
     /// The epochs, including those before a resumed checkpoint.
     pub epochs: Vec<EpochReport>,
-    /// Number of epochs repeated in plain single precision: see [`EpochReport::repeated`].
+    /// Number of epochs repeated by the engine `layers`: see [`EpochReport::repeated`].
     #[serde(default)]
     pub repeated_epochs: u64,
     /// Number of hidden units, over all layers, that are 0 on every sample of the training set: they have no gradient and no longer learn. None is counted where the activation is not the rectifier.
@@ -192,7 +192,7 @@ pub struct SweepModel {
     pub learning_rate: f64,
     /// Its epochs, up to the one before its loss ceased to be finite.
     pub epochs: Vec<SweepEpoch>,
-    /// Number of epochs repeated in plain single precision: see [`EpochReport::repeated`].
+    /// Number of epochs repeated by the engine `layers`: see [`EpochReport::repeated`].
     #[serde(default)]
     pub repeated_epochs: u64,
     /// The epoch in which its loss ceased to be finite.

@@ -76,13 +76,13 @@ fn epochs_that_were_done_again_are_told() {
     let line =
         "--device simt --engine epoch --drawn 64 --drawn-test 16 --hidden 4 --batch 32 --epochs 1 --json run.json";
     let shown = scratch.ok(&format!("train {line} --lr 300"));
-    assert!(shown.contains("repeated    1 of 1 epochs, in plain f32 by engine layers"), "{shown}");
+    assert!(shown.contains("repeated    1 of 1 epochs by engine layers"), "{shown}");
     let written = scratch.json("run.json");
     assert_eq!(written["report"]["repeated_epochs"], 1);
     assert_eq!(written["report"]["epochs"][0]["repeated"], true);
     assert_eq!(written["report"]["engine"], "epoch");
     let shown = scratch.ok(&format!("sweep {line} --models 1 --lrs 300"));
-    assert!(shown.contains("again   1 epochs, in plain f32 by engine layers"), "{shown}");
+    assert!(shown.contains("again   1 epochs by engine layers"), "{shown}");
     assert_eq!(scratch.json("run.json")["report"]["models"][0]["repeated_epochs"], 1);
     let shown = scratch.ok(&format!("train {line} --lr 0.01"));
     assert!(!shown.contains("repeated"), "{shown}");

@@ -252,7 +252,7 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
 ) {
     // The compiler must see that it is the same for all lanes: else it moves each product's operand to a uniform register by itself.
     let dz1_address = shuffle(ALL, tiles.dz1(), 0);
-    // SAFETY: whether there is a quartet is the same for the whole block; the operands were published before a barrier.
+    // SAFETY: whether there is a quartet is the same for the whole warpgroup; the operands were published before a barrier.
     let (whole, dz1) = unsafe { (wgmma::WholeGroup::assume(), operand(dz1_address)) };
     let (mut moments, mut words) = (early.first, early.words);
     let at = Quartets { tiles, sizes, with, state, whole: &whole, dz1 };
@@ -273,6 +273,7 @@ fn first_layer_step<O: Optimizer, const HALVES: usize>(
         });
     }
     const REST: usize = 2 * QUARTETS as usize;
+    // The same for the whole warp.
     if let Some((_, tile)) = sizes.tile(REST as u32) {
         if O::MOMENTS > 0 {
             words = pixel_words(tiles, sizes, buffer, REST as u32);

@@ -18,7 +18,7 @@ use crate::unroll::unroll;
     /// Networks.
     n_models: u32
 )]
-#[require(n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE) && clusters_per_model >= 1)]
+#[require(n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE) && n_inputs <= super::MOST_INPUTS && clusters_per_model >= 1)]
 #[require(losses.is_none() || !labels.is_none())]
 pub struct ClassifyTask {
     /// `[n_samples, n_inputs]`, aligned to 16 bytes.

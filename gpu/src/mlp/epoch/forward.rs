@@ -199,7 +199,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
     /// The same, but addresses are to be made anew: kept over a loop, all of them would take more registers than there are.
     #[device_inline]
     pub fn renewed(&self) -> Self {
-        Self { base: opaque(self.base), me: Me { thread: opaque(self.me.thread) }, ..*self }
+        Self { base: opaque(self.base), me: Me { thread: opaque(self.me.thread) } }
     }
 
     /// `len` values from byte `offset` on.
@@ -359,7 +359,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
         sync_threads();
         if self.me.thread() < 2 * BATCH {
             let (buffer, row) = (self.me.thread() / BATCH, self.me.thread() % BATCH);
-            self.pixels::<u32>(buffer).set(row_word(n_inputs / GROUP, row) + n_inputs % GROUP / 4, 255);
+            self.pixels::<u32>(buffer).set(row_word(0, row) + n_inputs / 4, 255);
         }
         sync_threads();
     }
@@ -368,7 +368,7 @@ impl<const HALVES: usize> Tiles<HALVES> {
     /// warpgroup's warps copy, every fourth row each; the others have other things to do.
     ///
     /// # Safety
-    /// `rows` is at most [`BATCH`]. `images` holds those images of `n_inputs` bytes, a multiple of 16 below 1024, aligned to 16; nobody reads the buffer
+    /// `rows` is at most [`BATCH`]. `images` holds those images of `n_inputs` bytes, a multiple of 16 up to [`MOST_INPUTS`](super::MOST_INPUTS), aligned to 16; nobody reads the buffer
     /// until the copies are waited for.
     #[device_inline]
     pub unsafe fn copy_batch(
@@ -380,7 +380,8 @@ impl<const HALVES: usize> Tiles<HALVES> {
         sample_of: impl Fn(u32) -> u32,
     ) {
         /// The first warp that copies.
-        const FIRST: u32 = 8;
+        const FIRST: u32 = WARPS - 4;
+        const _: () = assert!(2 * 8 * (WARPS - FIRST) == BATCH, "two times eight rows a warp are all");
         let pixels = self.pixels::<memory::Vec4>(buffer);
         let pieces = n_inputs / 16;
         if self.me.warp() < FIRST {
@@ -585,8 +586,9 @@ fn first_layer<const HALVES: usize>(tiles: &Tiles<HALVES>, mut z1: [[f32; 4]; 2]
     unroll!(U in [0, 1] {
         unroll!(C in [0, 1, 2, 3] {
             let value = z1[U][C] * (1.0 / (255.0 * W1_BY_HIDDEN * PIXEL));
-            // Not `max`: a NaN must go through.
-            hidden.h[U][C] = if value <= 0.0 { 0.0 } else { value };
+            // Not `max`: a NaN must go through. So must, of one half, a weight that is minus infinity: of two, the second half is plus infinity, and their sum no number.
+            let none = if HALVES == 2 { 0.0 } else { value * 0.0 };
+            hidden.h[U][C] = if value <= 0.0 { none } else { value };
         });
     });
     hidden

@@ -29,7 +29,7 @@
 //! # Precision
 //! Pixels 0 to 255 are exact in half precision. Weights, hidden values and gradients are multiplied by a power of two of their hidden unit or class, and split into two
 //! half-precision parts; weights in f32 and sums in f32 keep what single precision keeps. The module `scale` has the powers, the bounds, and what happens where they do not do.
-//! The kernels whose names end in `_short` take the first part alone, 11 bits as TF32 has, three more than bfloat16: half of the products, and of what is written for them.
+//! The kernels whose names end in `_short` take the first part alone, 11 bits as TF32 has, three more than bfloat16: half of the products, and of what is written for them; a number far below the largest of its kind keeps fewer bits.
 
 mod backward;
 mod classify;
@@ -96,11 +96,13 @@ pub const GROUP: u32 = 32;
 /// Quartets of groups that a warpgroup can have.
 pub const QUARTETS: u32 = 2;
 /// Tiles of weights that a lane can have: two of each quartet, and one of the groups beyond the quartets.
-pub const TILES: u32 = 2 * QUARTETS + 1;
+const TILES: u32 = 2 * QUARTETS + 1;
 /// Groups of all quartets.
 const QUARTET_GROUPS: u32 = QUARTETS * WARPGROUPS * 4;
 /// Most groups: each warp can have half of one beyond the quartets.
 const MOST_GROUPS: u32 = QUARTET_GROUPS + WARPS / 2;
+/// Most pixels: with the bias they fill the groups.
+pub const MOST_INPUTS: u32 = MOST_GROUPS * GROUP - INPUT_MULTIPLE;
 /// Pixels are copied 16 at a time.
 pub const INPUT_MULTIPLE: u32 = 16;
 /// What a pixel of 1 is as an operand: bytes are taken as subnormal half-precision numbers as they are.
@@ -192,7 +194,7 @@ const fn shared_bytes(n_inputs: u32) -> u32 {
 
 /// Most pixels of a network whose blocks have `bytes` of shared memory: 944 with the 227 KiB of compute capability 9.0, and never more, since there are as many groups for the pixels and the bias.
 pub const fn max_inputs(bytes: u32) -> u32 {
-    let mut most = MOST_GROUPS * GROUP - INPUT_MULTIPLE;
+    let mut most = MOST_INPUTS;
     while most > 0 && shared_bytes(most) > bytes {
         most -= INPUT_MULTIPLE;
     }
@@ -211,12 +213,14 @@ mod tests {
 
     #[test]
     fn as_many_pixels_as_shared_memory_holds() {
-        for bytes in [0, 60_000, 227 * 1024, 228 * 1024, 1 << 20] {
+        for bytes in [0, 60_000, 175_000, 200_000, 227 * 1024, 228 * 1024, 1 << 20] {
             let most = max_inputs(bytes);
             assert!(most.is_multiple_of(INPUT_MULTIPLE));
             assert!(most == 0 || shared_bytes(most) <= bytes, "{most} in {bytes}");
             assert!(most == 944 || shared_bytes(most + INPUT_MULTIPLE) > bytes, "{most} in {bytes}");
         }
         assert_eq!(max_inputs(227 * 1024), 944);
+        assert!((16..944).contains(&max_inputs(200_000)));
+        assert!(n_groups(MOST_INPUTS) == MOST_GROUPS && n_groups(MOST_INPUTS + INPUT_MULTIPLE) > MOST_GROUPS);
     }
 }

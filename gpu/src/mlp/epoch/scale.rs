@@ -32,11 +32,11 @@
 //!   |error of Σ a b|    ≤ 2.001 c Σ |a| |b|  +  2⁻²⁴ Σ (|a| + |b|)  +  2⁻⁵⁰ n    of the others, scaled
 //! ```
 //!
-//! The second terms matter where a row has weights 2¹² (`W1`) or 2¹⁵ times as large as those that decide its sum, or falls so far below what it was at the beginning.
+//! The second terms matter where a row has weights 2¹² (`W1`; of one half 2²³) or 2¹⁵ (of one half 2¹³) times as large as those that decide its sum, or falls so far below what it was at the beginning.
 //!
 //! # What leaves the range
 //! Scales are those of the launch's beginning. A weight that grows past 2⁶ (`W1`) or 2¹⁴ (`W2`) times the largest of the beginning, or a scale beyond what single precision can undo ([`MOST`]), becomes an infinite half or a scale that
-//! is no number: 0 · ∞ is none either, so every logit of the batch and all that follows is none. The launch sees it at its end and raises a flag; the host makes
+//! is no number: 0 · ∞ is none either, and minus infinity is made none where it would be rectified, so every logit of the batch and all that follows is none. The launch sees it at its end and raises a flag; the host makes
 //! the epoch again from the weights before it. Nothing is lost to this in the loop over the steps.
 
 use crate::cuda::shared::Shared;

@@ -22,7 +22,7 @@ use crate::unroll::unroll;
     /// Networks.
     n_models: u32
 )]
-#[require((1..=MOST_BATCH).contains(&batch) && n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE))]
+#[require((1..=MOST_BATCH).contains(&batch) && n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE) && n_inputs <= super::MOST_INPUTS)]
 #[require(from_step <= n_samples.div_ceil(batch))]
 pub struct EpochTask {
     /// `[n_samples, n_inputs]`, aligned to 16 bytes.

@@ -26,7 +26,7 @@ use spare::Spare;
 /// Checks that this engine supports `setup` on this device.
 ///
 /// Requirements: clusters of blocks (compute capability 9.0), f32, tf32, bf16 or f16 (the last three by numbers of 11 bits), rectifiers, cross-entropy, images of bytes, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
-/// most 944 (the limit of a block's shared memory), and at most 16 classes; for training also batches of at most 256 samples from a set on the device, and an epsilon of
+/// most 944 (as many as the kernel's warps have), and at most 16 classes; for training also batches of at most 256 samples from a set on the device, and an epsilon of
 /// at least 1e-12 where the optimiser has one.
 ///
 /// # Errors
