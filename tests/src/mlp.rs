@@ -32,6 +32,18 @@ pub fn images(n: usize, rows: u32, cols: u32, n_classes: u32) -> Arc<Dataset> {
     Arc::new(Dataset::new(images.collect(), labels, rows, cols, n_classes, "made for a test").expect("a set"))
 }
 
+/// Largest difference as a share of the largest expected value.
+///
+/// # Panics
+/// If there are not as many values, or a difference is no number.
+pub fn error_of(found: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(found.len(), expected.len());
+    let largest = expected.iter().fold(0.0f64, |most, value| most.max(value.abs()));
+    let difference = found.iter().zip(expected).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
+    assert!(difference.is_finite(), "a value is no number");
+    difference / largest
+}
+
 /// Losses and weights of a training.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use warpplay::mlp::{
 use warpplay::{Device, Progress, Result};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::folder::Folder;
-use warpplay_tests::mlp::{images, train, values};
+use warpplay_tests::mlp::{error_of, images, train, values};
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
 const SHORT: [Precision; 3] = [Precision::Tf32, Precision::Bf16, Precision::F16];
@@ -26,15 +26,6 @@ fn options(hidden: u32, batch: u32) -> Options {
 /// The same for the plain program.
 fn plain(options: &Options) -> Options {
     Options { engine: Engine::Auto, precision: Precision::F64, ..options.clone() }
-}
-
-/// Largest difference as a share of the largest expected value.
-fn error_of(found: &[f64], expected: &[f64]) -> f64 {
-    assert_eq!(found.len(), expected.len());
-    let largest = expected.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-    let difference = found.iter().zip(expected).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
-    assert!(difference.is_finite(), "a value is no number");
-    difference / largest
 }
 
 /// A network whose biases keep every hidden unit positive: no sample is at the kink of ReLU, where a rounding decides about a whole column.
@@ -104,7 +95,7 @@ fn gradients_are_within_the_rounding_of_one_half() {
             let learning_rate = if reduction == Reduction::Sum { rate / 64.0 } else { rate };
             let options = Options { optimizer, reduction, learning_rate, ..options(45, n as u32) };
             let expected = change(&Device::cpu(), plain(&options), &set, &start).expect("cpu");
-            // Gradients above 1 are shortened by a divisor that grows with them, small ones beside them are not.
+            // An error of a gradient is one of the change, but the largest change is a gradient G divided by G + 1, or less.
             let largest = expected.iter().fold(0.0f64, |most, value| most.max(value.abs())) / learning_rate;
             let most = if linear { MOST } else { MOST / (1.0 - largest) };
             for_each_device(|device| {

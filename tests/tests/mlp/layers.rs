@@ -14,7 +14,7 @@ use warpplay_gpu::mlp::layers::order::{
 use warpplay_gpu::mlp::{random, shuffle};
 use warpplay_gpu::ptx::embedded::MLP_LAYERS;
 use warpplay_tests::backends::{for_each_architecture, for_each_architecture_of_f32, for_each_device, gpu};
-use warpplay_tests::mlp::{RealBatches, Twin, images, train, values};
+use warpplay_tests::mlp::{RealBatches, Twin, error_of, images, train, values};
 use warpplay_tests::random::Random;
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
@@ -306,15 +306,6 @@ fn network(sizes: &[u32], size: f32, bias: f32) -> Network {
         bias: vec![bias; pair[1] as usize],
     });
     Network::new(layers.collect()).expect("a network")
-}
-
-/// Largest difference as a share of the largest expected value.
-fn error_of(found: &[f64], expected: &[f64]) -> f64 {
-    assert_eq!(found.len(), expected.len());
-    let largest = expected.iter().fold(0.0f64, |most, value| most.max(value.abs()));
-    let difference = found.iter().zip(expected).fold(0.0f64, |most, (a, b)| most.max((a - b).abs()));
-    assert!(difference.is_finite(), "a value is no number");
-    difference / largest
 }
 
 /// Short formats and how far they may be off: 2⁻¹¹ and 2⁻⁸ for one rounding, twice that for a sum of products of two, and a layer more. At least: a result
