@@ -90,12 +90,12 @@ fn optimizers_equal_the_plain_programs() {
     }
 }
 
-/// More than 24 groups of 32 pixels and the bias, whose rest single warps multiply: one group more, and as many as there can be, so that every warp has half of one.
+/// More than 24 groups of 32 pixels and the bias, whose rest single warps multiply: the bias alone, one group more, and as many as there can be, so that every warp has half of one. And 24 groups, without a rest.
 #[test]
 fn pixels_beyond_the_quartets_equal_the_plain_programs() {
     let one = [("sgd", 40)];
     let most = [("sgd", 40), ("sgd", 70), ("momentum", 40), ("adam", 70)];
-    for (rows, cols, cases) in [(28, 28, &one[..]), (16, 59, &most[..])] {
+    for (rows, cols, cases) in [(16, 47, &one[..]), (16, 48, &one), (28, 28, &one), (16, 59, &most)] {
         let set = images(70, rows, cols, 5);
         for &(name, batch) in cases {
             let (optimizer, weight_decay, learning_rate) =
