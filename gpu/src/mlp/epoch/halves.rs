@@ -7,19 +7,19 @@ use crate::unroll::unroll;
 
 use super::scale::SECOND;
 
-/// Two values as words of two: their large parts, and [`SECOND`] as large the small ones; of one half, 0.
+/// The parts of two values: a word of their large parts, and a word of their small parts, divided by [`SECOND`]; with one half, 0.
 #[device_inline]
 pub(super) fn halves<const HALVES: usize>(low: f32, high: f32) -> [u32; 2] {
     if HALVES == 2 { split_f16_apart(low, high) } else { [pack_f16(low, high), 0] }
 }
 
-/// The same for `W1`, whose small parts are not multiplied.
+/// The same for `W1`, whose small parts are not divided.
 #[device_inline]
 pub(super) fn near_halves<const HALVES: usize>(low: f32, high: f32) -> [u32; 2] {
     if HALVES == 2 { split_f16(low, high) } else { [pack_f16(low, high), 0] }
 }
 
-/// What `of` gives for each part, large and small; of one half, nothing for the small ones.
+/// What `of` gives for each part, large and small; with one half, a default for the small one.
 #[device_inline]
 pub(super) fn each_half<const HALVES: usize, T: Default>(of: impl Fn(usize) -> T) -> [T; 2] {
     [of(0), if HALVES == 2 { of(1) } else { T::default() }]
