@@ -131,71 +131,51 @@ pub fn publish() {
     };
 }
 
-/// Starts `d + a b` in half precision, for 32 columns of B. The result must go through [`finish`] before it is read.
-///
-/// All threads of the warpgroup call it together, in a straight line of code.
-#[device_inline]
-#[track_caller]
-pub fn f16_n32(_: &WholeGroup, d: [f32; 16], a: [u32; 4], b: Tiles) -> [f32; 16] {
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    {
-        let mut d = d;
-        // SAFETY: whoever made `b` vouches for its tiles, and the token for the warpgroup.
-        unsafe {
-            core::arch::asm!(
-                // The fence, in one piece with the product, orders whatever made its registers before it.
-                "{{ .reg .pred add; setp.ne.b32 add, 1, 0; wgmma.fence.sync.aligned;",
-                "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16",
-                "{{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}}},",
-                "{{{16}, {17}, {18}, {19}}}, {20}, add, 1, 1, 0; }}",
-                inout(reg32) d[0], inout(reg32) d[1], inout(reg32) d[2], inout(reg32) d[3],
-                inout(reg32) d[4], inout(reg32) d[5], inout(reg32) d[6], inout(reg32) d[7],
-                inout(reg32) d[8], inout(reg32) d[9], inout(reg32) d[10], inout(reg32) d[11],
-                inout(reg32) d[12], inout(reg32) d[13], inout(reg32) d[14], inout(reg32) d[15],
-                in(reg32) a[0], in(reg32) a[1], in(reg32) a[2], in(reg32) a[3], in(reg64) b.descriptor(),
-                options(nostack, preserves_flags)
-            )
-        };
-        d
-    }
-    #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90a")))]
-    {
-        let _ = (d, a, b);
-        super::trap()
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    of_registers(d, a, b)
+/// Products with A in registers; the fence, in one piece with the product, orders whatever made its registers before it.
+macro_rules! from_registers {
+    ($($(#[$doc:meta])* $name:ident, $n:literal, $instruction:literal, $operands:literal, [$($at:literal)*];)+) => {$(
+        $(#[$doc])*
+        #[device_inline]
+        #[track_caller]
+        pub fn $name(_: &WholeGroup, d: [f32; $n], a: [u32; 4], b: Tiles) -> [f32; $n] {
+            #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
+            {
+                let mut d = d;
+                // SAFETY: whoever made `b` vouches for its tiles, and the token for the warpgroup.
+                unsafe {
+                    core::arch::asm!(
+                        "{{ .reg .pred add; setp.ne.b32 add, 1, 0; wgmma.fence.sync.aligned;",
+                        $instruction,
+                        $operands,
+                        $(inout(reg32) d[$at],)*
+                        in(reg32) a[0], in(reg32) a[1], in(reg32) a[2], in(reg32) a[3], in(reg64) b.descriptor(),
+                        options(nostack, preserves_flags)
+                    )
+                };
+                d
+            }
+            #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90a")))]
+            {
+                let _ = (d, a, b);
+                super::trap()
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            of_registers(d, a, b)
+        }
+    )+};
 }
 
-/// [`f16_n32`] for 16 columns of B.
-#[device_inline]
-#[track_caller]
-pub fn f16_n16(_: &WholeGroup, d: [f32; 8], a: [u32; 4], b: Tiles) -> [f32; 8] {
-    #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
-    {
-        let mut d = d;
-        // SAFETY: as in `f16_n32`.
-        unsafe {
-            core::arch::asm!(
-                "{{ .reg .pred add; setp.ne.b32 add, 1, 0; wgmma.fence.sync.aligned;",
-                "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16",
-                "{{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}},",
-                "{{{8}, {9}, {10}, {11}}}, {12}, add, 1, 1, 0; }}",
-                inout(reg32) d[0], inout(reg32) d[1], inout(reg32) d[2], inout(reg32) d[3],
-                inout(reg32) d[4], inout(reg32) d[5], inout(reg32) d[6], inout(reg32) d[7],
-                in(reg32) a[0], in(reg32) a[1], in(reg32) a[2], in(reg32) a[3], in(reg64) b.descriptor(),
-                options(nostack, preserves_flags)
-            )
-        };
-        d
-    }
-    #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90a")))]
-    {
-        let _ = (d, a, b);
-        super::trap()
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    of_registers(d, a, b)
+from_registers! {
+    /// Starts `d + a b` in half precision, for 32 columns of B. The result must go through [`finish`] before it is read.
+    ///
+    /// All threads of the warpgroup call it together, in a straight line of code.
+    f16_n32, 16, "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16",
+        "{{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {10}, {11}, {12}, {13}, {14}, {15}}}, {{{16}, {17}, {18}, {19}}}, {20}, add, 1, 1, 0; }}",
+        [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15];
+    /// [`f16_n32`] for 16 columns of B.
+    f16_n16, 8, "wgmma.mma_async.sync.aligned.m64n16k16.f32.f16.f16",
+        "{{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}}}, {{{8}, {9}, {10}, {11}}}, {12}, add, 1, 1, 0; }}",
+        [0 1 2 3 4 5 6 7];
 }
 
 /// What the products with A in registers compute, a lane's `N` numbers of `2 N` columns.
