@@ -43,6 +43,7 @@
 //! | [`mma`] | tensor cores: products of a warp, their number formats |
 //! | [`wgmma`] | tensor cores driven by four warps, second operand from shared memory |
 //! | [`mailbox`] | values sent to other blocks of a cluster, counted at the receiver |
+//! | [`numbered`] | values sent through global memory with their round's number beside them |
 //! | [`ring`] | blocks of memory copied into shared memory ahead of their use, for a cluster at once |
 //! | [`tensor_map`] | rectangles of a matrix, copied into shared memory by one instruction |
 //! | [`time`] | the nanosecond clock |
@@ -53,6 +54,7 @@ pub mod mailbox;
 pub mod math;
 pub mod memory;
 pub mod mma;
+pub mod numbered;
 pub mod ring;
 pub mod shared;
 pub mod sync;

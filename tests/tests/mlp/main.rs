@@ -12,6 +12,7 @@ mod data_files;
 mod dropout;
 mod epoch;
 mod epoch_short;
+mod epoch_wide;
 mod features;
 mod files;
 mod layer_norm;

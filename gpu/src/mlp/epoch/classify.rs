@@ -1,14 +1,15 @@
 //! Classification: logits, classes and losses of any number of images, a batch a cluster at a time.
 
-use crate::cuda::sync::{sync_cluster, sync_threads};
-use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, lane, thread_idx_x, warp_index};
+use crate::cuda::sync::sync_threads;
+use crate::cuda::thread::{lane, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
+use super::exchange::{Cluster, Exchange, Grid, Mail, Round, n_mail_words};
 use super::forward::{Hidden, Sizes, Tiles, finish_logits, partial_logits, warp_indices};
 use super::network::load_network;
 use super::scale::RANGE_WORDS;
-use super::{BATCH, HIDDEN, cluster_blocks, n_values};
+use super::{BATCH, HIDDEN, cluster_blocks, is_cluster, n_values};
 use crate::unroll::unroll;
 
 /// One network on one set of images.
@@ -62,17 +63,27 @@ pub struct ClassifyTask {
     pub clusters_per_model: u32,
     /// Arrays of values of a model: 1, and one for each that an optimiser remembers.
     pub n_arrays: u32,
+    /// As in [`EpochTask`](super::EpochTask).
+    pub first_model: u32,
+    /// As in [`EpochTask`](super::EpochTask).
+    #[len(n_mail_words(n_hidden))]
+    #[nullable]
+    pub mail: *mut u64,
+    /// As in [`EpochTask`](super::EpochTask).
+    #[len(1)]
+    #[nullable]
+    pub arrivals: *mut u32,
 }
 
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $kernel:ident, $halves:literal;)+) => {$(
+    ($($(#[$doc:meta])* $kernel:ident, $exchange:ty, $halves:literal;)+) => {$(
         $(#[$doc])*
         ///
         /// Classifies the images: logits, classes, losses and active units, as far as they are wanted.
         ///
-        /// * Launch: [`shape`](super::shape), `n_models` × `clusters_per_model` clusters of 2 to 16 blocks of 384 threads.
+        /// * Launch: [`shape`](super::shape), 384 threads a block: `n_models` × `clusters_per_model` clusters of 2 to 16 blocks, or, in a kernel whose name has `_grid`, a cooperative launch of 32 blocks for one network.
         /// * Reads: `images`, `labels`, `values`.
-        /// * Writes: `logits`, `classes`, `losses`, `active`, where they are wanted; `range`.
+        /// * Writes: `logits`, `classes`, `losses`, `active`, where they are wanted; `range`; `mail` and `arrivals` are scratch.
         /// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 218,992 bytes for 784 pixels.
         /// * Cost: 2 × pixels × hidden + 2 × hidden × classes operations a sample by tensor cores.
         /// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`, `warpplay_cpu_ref::mlp::network::Network::losses`,
@@ -84,20 +95,25 @@ macro_rules! kernels {
         #[kernel(
             shape = |n_models: u32| super::shape(n_models * task.clusters_per_model, task.n_inputs, task.n_hidden),
             max_threads = 384,
-            min_blocks = 1
+            min_blocks = 1,
+            require = <$exchange>::CLUSTER == is_cluster(task.n_hidden)
         )]
         pub unsafe fn $kernel(task: ClassifyTask) {
             // SAFETY: the contract of the function is the kernel's.
-            unsafe { classify::<$halves>(task) }
+            unsafe { classify::<$exchange, $halves>(task) }
         }
     )+};
 }
 
 kernels! {
     /// As single precision does.
-    mlp_epoch_classify, 2;
+    mlp_epoch_classify, Cluster, 2;
     /// By numbers of 11 bits.
-    mlp_epoch_classify_short, 1;
+    mlp_epoch_classify_short, Cluster, 1;
+    /// As single precision does, more units than a cluster has.
+    mlp_epoch_classify_grid, Grid, 2;
+    /// By numbers of 11 bits, more units than a cluster has.
+    mlp_epoch_classify_grid_short, Grid, 1;
 }
 
 /// The kernels' body.
@@ -105,16 +121,16 @@ kernels! {
 /// # Safety
 /// As the kernels say.
 #[device_inline]
-unsafe fn classify<const HALVES: usize>(task: ClassifyTask) {
+unsafe fn classify<X: Exchange, const HALVES: usize>(task: ClassifyTask) {
     let ClassifyTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
     let blocks = cluster_blocks(n_hidden);
-    let cluster = block_idx_x() / blocks;
-    let model = (cluster / task.clusters_per_model) as usize;
-    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), warp: warp_indices() };
+    let network = X::network(n_hidden);
+    let model = (task.first_model + network / task.clusters_per_model) as usize;
+    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: X::rank(), warp: warp_indices() };
     let tiles = Tiles::<HALVES>::new(n_inputs);
     let n_batches = n_samples.div_ceil(BATCH);
-    let first = cluster % task.clusters_per_model;
-    // SAFETY: the launch has `clusters_per_model` clusters for each model, so clusters are the models', whose part each has of every array; shared memory is cleared before the network is loaded, and a buffer's last
+    let first = network % task.clusters_per_model;
+    // SAFETY: the launch has `clusters_per_model` clusters for each model, or all of its blocks for one, so they are the models', whose part each has of every array; shared memory is cleared before the network is loaded, and a buffer's last
     // readers are behind a barrier when it is filled. Batches have images below `n_samples`; units are below `n_hidden`, and only atomics write to `active`.
     unsafe {
         let (values, range) = (
@@ -130,12 +146,11 @@ unsafe fn classify<const HALVES: usize>(task: ClassifyTask) {
 
         tiles.clear(n_inputs);
         let (warp, g, t) = (warp_index(), lane() / 4, lane() % 4);
-        if thread_idx_x() == 0 {
-            tiles.mail(0).open();
-            tiles.mail(1).open();
-        }
-        // Past its cluster barrier every block has begun, and is ready for other blocks' values.
-        load_network(&tiles, &sizes, values, range);
+        let mail = Mail { words: task.mail, arrivals: task.arrivals };
+        let exchange = X::new(&tiles, mail);
+        exchange.open();
+        // Past its barrier every block has begun, and is ready for other blocks' values.
+        load_network(exchange, &tiles, &sizes, values, range);
         prefetch(first, 0);
 
         let mut active = [[0f32; 2]; 2];
@@ -146,15 +161,16 @@ unsafe fn classify<const HALVES: usize>(task: ClassifyTask) {
             // This batch is there, and everybody is done with the one before, whose slot the next one takes.
             sync_threads();
             prefetch(batch + task.clusters_per_model, 1 - buffer);
+            // The next partial logits go to the other buffer and the other mailbox, those after them come only when all blocks have ended this round.
+            let (exchange, of_buffer) = (X::new(&tiles, mail), Round { buffer, mailbox: buffer, number: round / 2 });
             if thread_idx_x() == 0 {
-                tiles.mail(buffer).expect(sizes.logit_bytes());
+                exchange.expect(buffer, sizes.logit_bytes());
             }
-            let hidden = partial_logits(&tiles, buffer, buffer, tiles.mail(buffer), &sizes, false);
+            let hidden = partial_logits(exchange, &tiles, &sizes, of_buffer, false);
             if warp < 4 {
                 note_active(&hidden, batch * BATCH + warp * 16 + g, n_samples, &mut active);
             }
-            // The next partial logits go to the other buffer and the other mailbox, those after them come only when all blocks have ended this round.
-            tiles.mail(buffer).wait(round / 2);
+            exchange.wait_for_logits(&tiles, &sizes, of_buffer);
             answer(&task, &tiles, &sizes, model, batch, buffer, range);
             batch += task.clusters_per_model;
             round += 1;
@@ -164,7 +180,7 @@ unsafe fn classify<const HALVES: usize>(task: ClassifyTask) {
             mark_active(&task, &sizes, model, t, &active);
         }
         // No block leaves while another may still write to its shared memory.
-        sync_cluster();
+        exchange.sync();
     }
 }
 

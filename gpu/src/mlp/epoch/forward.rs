@@ -9,6 +9,7 @@ use crate::cuda::thread::{lane, strided, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle, shuffle_xor};
 use crate::cuda::{memory, wgmma};
 
+use super::exchange::{Exchange, Round};
 use super::halves::{each_half, halves, multiplied, near_halves, product};
 use super::scale::{Scales, Table, W1_BY_HIDDEN};
 use super::{
@@ -35,9 +36,9 @@ pub(super) struct Sizes {
     pub n_inputs: u32,
     pub n_hidden: u32,
     pub n_classes: u32,
-    /// Blocks of the cluster.
+    /// Blocks of the network.
     pub blocks: u32,
-    /// This block's rank in it.
+    /// This block's number among them.
     pub rank: u32,
     /// This warp's warpgroup, and its number in it: [`warp_indices`].
     pub warp: (u32, u32),
@@ -528,21 +529,20 @@ impl Hidden {
     }
 }
 
-/// Partial logits of the batch in `buffer`, scaled, sent to the blocks that own the samples, where `mail` counts them. The first four warps get their row
+/// Partial logits of the batch in the round's buffer, scaled, sent to the blocks that own the samples. The first four warps get their row
 /// tile's hidden values, which also go to the tile `h` if `keep`.
 ///
-/// All threads of the cluster call it. The tiles `w2` are ready before the barrier inside.
+/// All threads of the network's blocks call it. The tiles `w2` are ready before the barrier inside.
 #[device_inline]
-pub(super) fn partial_logits<const HALVES: usize>(
+pub(super) fn partial_logits<X: Exchange, const HALVES: usize>(
+    exchange: X,
     tiles: &Tiles<HALVES>,
-    buffer: u32,
-    logit_buffer: u32,
-    mail: Mailbox,
     sizes: &Sizes,
+    round: Round,
     keep: bool,
 ) -> Hidden {
     let warp = tiles.me.warp();
-    let z1 = sums_of_warpgroup(tiles, buffer, sizes);
+    let z1 = sums_of_warpgroup(tiles, round.buffer, sizes);
     if warp >= 4 {
         leave_sums(tiles, sizes, z1);
     }
@@ -556,7 +556,7 @@ pub(super) fn partial_logits<const HALVES: usize>(
             put_hidden(tiles, words);
         }
         let logits = second_layer(tiles, words);
-        send_logits(tiles, logit_buffer, mail, sizes, logits);
+        send_logits(exchange, tiles, sizes, round, logits);
     }
     hidden
 }
@@ -628,26 +628,21 @@ fn second_layer<const HALVES: usize>(tiles: &Tiles<HALVES>, words: [[u32; 2]; 4]
 
 /// Sends the partial logits of one of the first four warps to the blocks that own the samples.
 #[device_inline]
-fn send_logits<const HALVES: usize>(
+fn send_logits<X: Exchange, const HALVES: usize>(
+    exchange: X,
     tiles: &Tiles<HALVES>,
-    logit_buffer: u32,
-    mail: Mailbox,
     sizes: &Sizes,
+    round: Round,
     logits: [[f32; 4]; 2],
 ) {
     let (row, t) = (tiles.me.warp() * 16 + tiles.me.g(), tiles.me.t());
-    let per_block = sizes.samples_per_block();
-    let pairs = tiles.logit_pairs(logit_buffer);
     unroll!(N in [0, 1] {
         let class = N as u32 * 8 + 2 * t;
         if class < sizes.n_classes {
             unroll!(HALF in [0, 1] {
                 let sample = row + 8 * HALF as u32;
-                let at = ((sizes.rank * per_block + (sample & (per_block - 1))) * CLASSES + class) / 2;
-                let pair = logits[N][2 * HALF].to_bits() as u64 | (logits[N][2 * HALF + 1].to_bits() as u64) << 32;
-                // SAFETY: the sample is below BATCH, so its block is one of the cluster's, and the index is below blocks * samples * CLASSES / 2. The kernels say why the block has
-                // ended the mailbox's round before.
-                unsafe { mail.send(pairs, sample >> sizes.log_samples(), at, pair) };
+                // SAFETY: sample and class are below BATCH and CLASSES. The kernels say why the block has ended the round before.
+                unsafe { exchange.send_logits(tiles, sizes, round, sample, class, [logits[N][2 * HALF], logits[N][2 * HALF + 1]]) };
             });
         }
     });

@@ -33,6 +33,7 @@
 
 mod backward;
 mod classify;
+mod exchange;
 mod forward;
 mod halves;
 mod network;
@@ -41,13 +42,18 @@ mod order;
 mod scale;
 mod train;
 
-pub use classify::{ClassifyTask, mlp_epoch_classify, mlp_epoch_classify_short};
+pub use classify::{
+    ClassifyTask, mlp_epoch_classify, mlp_epoch_classify_grid, mlp_epoch_classify_grid_short, mlp_epoch_classify_short,
+};
+pub use exchange::n_mail_words;
 pub use optimizer::{LEAST_EPSILON, Rule, n_state_values};
 pub use order::n_counters;
 pub use scale::{MOST, RANGE_WORDS};
 pub use train::{
-    EpochTask, mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_parts, mlp_epoch_train_adam_parts_short,
-    mlp_epoch_train_adam_short, mlp_epoch_train_decay, mlp_epoch_train_decay_short, mlp_epoch_train_momentum,
+    EpochTask, mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_grid, mlp_epoch_train_adam_grid_short,
+    mlp_epoch_train_adam_parts, mlp_epoch_train_adam_parts_short, mlp_epoch_train_adam_short, mlp_epoch_train_decay,
+    mlp_epoch_train_decay_grid, mlp_epoch_train_decay_grid_short, mlp_epoch_train_decay_short,
+    mlp_epoch_train_momentum, mlp_epoch_train_momentum_grid, mlp_epoch_train_momentum_grid_short,
     mlp_epoch_train_momentum_parts, mlp_epoch_train_momentum_parts_short, mlp_epoch_train_momentum_short,
     mlp_epoch_train_short,
 };
@@ -60,7 +66,7 @@ use crate::launch::LaunchShape;
 
 /// All kernels of the module `mlp_epoch`.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const KERNELS: [KernelInfo; 14] = [
+pub const KERNELS: [KernelInfo; 22] = [
     info::<mlp_epoch_train>(),
     info::<mlp_epoch_train_decay>(),
     info::<mlp_epoch_train_momentum>(),
@@ -75,6 +81,14 @@ pub const KERNELS: [KernelInfo; 14] = [
     info::<mlp_epoch_train_adam_short>(),
     info::<mlp_epoch_train_adam_parts_short>(),
     info::<mlp_epoch_classify_short>(),
+    info::<mlp_epoch_train_decay_grid>(),
+    info::<mlp_epoch_train_momentum_grid>(),
+    info::<mlp_epoch_train_adam_grid>(),
+    info::<mlp_epoch_classify_grid>(),
+    info::<mlp_epoch_train_decay_grid_short>(),
+    info::<mlp_epoch_train_momentum_grid_short>(),
+    info::<mlp_epoch_train_adam_grid_short>(),
+    info::<mlp_epoch_classify_grid_short>(),
 ];
 
 /// Hidden units of a block.
@@ -110,7 +124,17 @@ const PIXEL: f32 = 1.0 / 16_777_216.0;
 /// Words of a row of a 16-column half-precision tile: 48 bytes, so that eight rows lie in different banks.
 const TILE_STRIDE: u32 = 12;
 
-/// Blocks of the cluster that has `n_hidden` units: a power of two, at least two.
+/// Most blocks of a cluster.
+const MOST_CLUSTER: u32 = 16;
+/// Most hidden units: those of the blocks of a cooperative launch.
+pub const MOST_HIDDEN: u32 = 32 * HIDDEN;
+
+/// Whether the blocks of a network with `n_hidden` units are a cluster, and not a cooperative launch.
+pub const fn is_cluster(n_hidden: u32) -> bool {
+    cluster_blocks(n_hidden) <= MOST_CLUSTER
+}
+
+/// Blocks of a network that has `n_hidden` units: a power of two, at least two.
 pub const fn cluster_blocks(n_hidden: u32) -> u32 {
     let blocks = n_hidden.div_ceil(HIDDEN).next_power_of_two();
     // What is sent within a launch without clusters is an illegal instruction.
@@ -201,9 +225,12 @@ pub const fn max_inputs(bytes: u32) -> u32 {
     most
 }
 
-/// Launch shape of [`mlp_epoch_train`] for `n_models` networks and of [`mlp_epoch_classify`] for as many clusters.
+/// Launch shape of [`mlp_epoch_train`] for as many networks and of [`mlp_epoch_classify`] for as many clusters; for one network where its blocks are no cluster.
 pub const fn shape(n_clusters: u32, n_inputs: u32, n_hidden: u32) -> LaunchShape {
     let blocks = cluster_blocks(n_hidden);
+    if !is_cluster(n_hidden) {
+        return LaunchShape::new(blocks, THREADS).cooperative().with_shared(shared_bytes(n_inputs));
+    }
     LaunchShape::new(n_clusters * blocks, THREADS).with_cluster(blocks).with_shared(shared_bytes(n_inputs))
 }
 

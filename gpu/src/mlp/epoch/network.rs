@@ -2,11 +2,12 @@
 
 use crate::cuda::math::opaque;
 use crate::cuda::shared::Shared;
-use crate::cuda::sync::{sync_cluster, sync_threads};
+use crate::cuda::sync::sync_threads;
 use crate::cuda::thread::{lane, warp_index};
 use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{atomic, memory, wgmma};
 
+use super::exchange::Exchange;
 use super::forward::{Sizes, Tiles, Weights, for_each_weight, store_w1, store_w2};
 use super::scale::{Scales, Table, W1_BY_HIDDEN, power, unit_exponent};
 use super::{CLASSES, HIDDEN};
@@ -47,10 +48,11 @@ pub(super) fn for_each_second(sizes: &Sizes, mut f: impl FnMut(usize, usize)) ->
 /// Loads a network, finds its scales, and writes its operands. A barrier must follow before they are read.
 ///
 /// # Safety
-/// All threads of the cluster call it, shared memory being cleared. `values` are those of the network; `range` has [`RANGE_WORDS`](super::scale::RANGE_WORDS) words, 0 before the launch, that
-/// only clusters with this network write.
+/// All threads of the network's blocks call it, shared memory being cleared. `values` are those of the network; `range` has [`RANGE_WORDS`](super::scale::RANGE_WORDS) words, 0 before the launch, that
+/// only blocks with this network write.
 #[device_inline]
-pub(super) unsafe fn load_network<const HALVES: usize>(
+pub(super) unsafe fn load_network<X: Exchange, const HALVES: usize>(
+    exchange: X,
     tiles: &Tiles<HALVES>,
     sizes: &Sizes,
     values: *const f32,
@@ -60,7 +62,7 @@ pub(super) unsafe fn load_network<const HALVES: usize>(
     let scales = tiles.scales();
     let largest_weights = tiles.scratch();
     let mut w1 = Weights::default();
-    // SAFETY: numbers of weights are below `n_values`; words of `range` are below RANGE_WORDS, and only atomics write there before the cluster's barrier.
+    // SAFETY: numbers of weights are below `n_values`; words of `range` are below RANGE_WORDS, and only atomics write there before the barrier of all blocks.
     // Behind it other clusters with this network add what this one has added already.
     unsafe {
         for_each_weight(&mut w1, sizes, |weight, number| *weight = memory::load(values, number));
@@ -95,7 +97,7 @@ pub(super) unsafe fn load_network<const HALVES: usize>(
             });
         }
         // The classes' largest weights of all blocks are in.
-        sync_cluster();
+        exchange.sync();
         if tiles.me.thread() < CLASSES {
             make_tables(scales, largest_weights, tiles.me.thread(), range);
         }

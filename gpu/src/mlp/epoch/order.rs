@@ -1,15 +1,16 @@
-//! The epoch's order, made by the cluster that will use it.
+//! The epoch's order, made by the blocks that will use it.
 //!
 //! Samples sorted by their random keys (ties by number): a bucket for every value of the keys' top bits, counted, laid out, filled in any order, and ranked inside;
-//! about eight samples a bucket. Cost O(n), five cluster barriers.
+//! about eight samples a bucket. Cost O(n), five barriers of all blocks.
 
 use crate::cuda::block;
 use crate::cuda::shared::Shared;
 use crate::cuda::thread;
-use crate::cuda::{atomic, memory, sync};
+use crate::cuda::{atomic, memory};
 use crate::mlp::random;
 
 use super::THREADS;
+use super::exchange::Exchange;
 
 /// log2 of the number of buckets for `n` samples: about eight samples each, at least one and at most 2^16 buckets.
 pub(super) const fn bucket_bits(n: u32) -> u32 {
@@ -22,7 +23,7 @@ pub const fn n_counters(n: u32) -> usize {
     3 * (1usize << bucket_bits(n)) + 1
 }
 
-/// Arrays that [`make`] works on, of one cluster alone.
+/// Arrays that [`make`] works on, of one network alone.
 #[derive(Clone, Copy)]
 pub(super) struct Arrays {
     /// `[n]`: what is made, `order[rank] = sample`.
@@ -36,9 +37,16 @@ pub(super) struct Arrays {
 /// Writes the order of epoch `epoch` of `n` samples.
 ///
 /// # Safety
-/// Called by all threads of a cluster of `blocks` blocks of [`THREADS`]. The arrays are as [`Arrays`] says; `scratch` is shared memory for a value a warp.
+/// Called by all threads of the network's `blocks` blocks of [`THREADS`], which `exchange` connects. The arrays are as [`Arrays`] says; `scratch` is shared memory for a value a warp.
 #[device_inline]
-pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks: u32, scratch: Shared<u32>) {
+pub(super) unsafe fn make<X: Exchange>(
+    seed: u32,
+    epoch: u32,
+    n: u32,
+    arrays: Arrays,
+    (exchange, blocks): (X, u32),
+    scratch: Shared<u32>,
+) {
     let Arrays { order, slots, counters } = arrays;
     let key = random::key(seed, random::order_stream(epoch));
     let key_of = |sample: u32| random::element(key, sample as u64 + 1);
@@ -46,11 +54,11 @@ pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks:
     let n_buckets = 1u32 << bits;
     // A shift by 64 is not defined, and the single bucket needs none.
     let bucket_of = |key: u64| if bits == 0 { 0 } else { (key >> (64 - bits)) as u32 };
-    let rank = thread::block_rank_in_cluster();
+    let rank = X::rank();
     let first = rank * THREADS + thread::thread_idx_x();
     let stride = blocks * THREADS;
     // SAFETY: buckets are below n_buckets, samples and slots below n; each phase's writers touch different words or use atomics, and the
-    // cluster's barriers separate the phases.
+    // barriers of all blocks separate the phases.
     unsafe {
         let starts = counters.add(n_buckets as usize);
         let filled = starts.add(n_buckets as usize + 1);
@@ -58,11 +66,11 @@ pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks:
             memory::store(counters, bucket as usize, 0);
             memory::store(filled, bucket as usize, 0);
         }
-        sync::sync_cluster();
+        exchange.sync();
         for sample in thread::strided(first, n, stride) {
             atomic::add_u32(counters.add(bucket_of(key_of(sample)) as usize), 1);
         }
-        sync::sync_cluster();
+        exchange.sync();
         if rank == 0 {
             let (from, to) = own_buckets(n_buckets);
             let mut sum = 0;
@@ -79,13 +87,13 @@ pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks:
                 memory::store(starts, n_buckets as usize, n);
             }
         }
-        sync::sync_cluster();
+        exchange.sync();
         for sample in thread::strided(first, n, stride) {
             let bucket = bucket_of(key_of(sample)) as usize;
             let slot = memory::load(starts, bucket) + atomic::add_u32(filled.add(bucket), 1);
             memory::store(slots, slot as usize, sample);
         }
-        sync::sync_cluster();
+        exchange.sync();
         for slot in thread::strided(first, n, stride) {
             let sample = memory::load(slots, slot as usize);
             let mine = key_of(sample);
@@ -95,7 +103,7 @@ pub(super) unsafe fn make(seed: u32, epoch: u32, n: u32, arrays: Arrays, blocks:
             let before = count(from, to, |slot| is_before(memory::load(slots, slot as usize)));
             memory::store(order, (from + before) as usize, sample);
         }
-        sync::sync_cluster();
+        exchange.sync();
     }
 }
 

@@ -1,18 +1,18 @@
 //! Training: one launch is one epoch of one network, or of many side by side, a cluster each.
 
-use crate::cuda::mailbox::Mailbox;
 use crate::cuda::math::opaque;
-use crate::cuda::sync::{sync_cluster, sync_threads};
-use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, strided, thread_idx_x, warp_index};
+use crate::cuda::sync::sync_threads;
+use crate::cuda::thread::{strided, thread_idx_x, warp_index};
 use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
 use super::backward::{Prefetched, backward};
-use super::forward::{Sizes, Tiles, finish_logits, partial_logits, tile_word, warp_indices};
+use super::exchange::{Cluster, Exchange, Grid, Mail, Round, n_mail_words};
+use super::forward::{Sizes, Tiles, finish_logits, partial_logits, warp_indices};
 use super::halves::halves;
 use super::network::{Values, W2_WARP, load_network, store_network};
 use super::optimizer::{Adam, Decay, Momentum, Optimizer, Rule, Sgd, State, Step, n_state_values};
 use super::scale::{RANGE_WORDS, Table};
-use super::{BATCH, Four, MOST_BATCH, THREADS, cluster_blocks, n_values, order};
+use super::{BATCH, Four, MOST_BATCH, THREADS, cluster_blocks, is_cluster, n_values, order};
 use crate::unroll::unroll;
 
 /// One epoch of `n_models` networks of one shape on one training set.
@@ -86,17 +86,27 @@ pub struct EpochTask {
     pub state: *mut f32,
     /// The optimiser's constants; not read by plain SGD.
     pub rule: Rule,
+    /// Number of the launch's first network; where its blocks are no cluster, of the only one.
+    pub first_model: u32,
+    /// `[n_mail_words(n_hidden)]`: scratch for what the blocks send each other, aligned to 16 bytes; null where they are a cluster.
+    #[len(n_mail_words(n_hidden))]
+    #[nullable]
+    pub mail: *mut u64,
+    /// Counter of the blocks at a barrier, 0 before the launch; null where they are a cluster.
+    #[len(1)]
+    #[nullable]
+    pub arrivals: *mut u32,
 }
 
 macro_rules! kernels {
-    ($($(#[$doc:meta])* $kernel:ident, $optimizer:ty, $halves:literal;)+) => {$(
+    ($($(#[$doc:meta])* $kernel:ident, $optimizer:ty, $exchange:ty, $halves:literal;)+) => {$(
         $(#[$doc])*
         ///
-        /// Trains every network for the rest of an epoch: its order, then all its steps. The name says the optimiser; `_decay` and `_parts` take batches of more than 64 samples, and `_short` multiplies numbers of 11 bits.
+        /// Trains every network for the rest of an epoch: its order, then all its steps. The name says the optimiser; `_decay` and `_parts` take batches of more than 64 samples, `_short` multiplies numbers of 11 bits, and `_grid` has more units than a cluster has, and batches of any size up to [`MOST_BATCH`].
         ///
-        /// * Launch: [`shape`](super::shape), a cluster of 2 to 16 blocks a network, 16 hidden units and 384 threads a block.
+        /// * Launch: [`shape`](super::shape), a cluster of 2 to 16 blocks a network, or, in a kernel whose name has `_grid`, a cooperative launch of 32 blocks for one network; 16 hidden units and 384 threads a block.
         /// * Reads: `images`, `labels`, `seeds`, `learning_rates`.
-        /// * Writes: `values`, `order`, `losses`, `step_losses`, `range`; `slots`, `counters` and `state` are scratch.
+        /// * Writes: `values`, `order`, `losses`, `step_losses`, `range`; `slots`, `counters`, `state`, `mail` and `arrivals` are scratch.
         /// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 218,992 bytes for 784 pixels.
         /// * Cost: 4 × pixels × hidden + 6 × hidden × classes operations a sample by tensor cores, in ⌈samples / batch⌉ steps one after the other; each step loads and stores `state`.
         /// * Twin: `warpplay_cpu_ref::mlp::training::Training::epoch`.
@@ -109,40 +119,53 @@ macro_rules! kernels {
             max_threads = 384,
             min_blocks = 1,
             require = task.batch <= most_batch::<$optimizer>()
+                && <$exchange>::CLUSTER == is_cluster(task.n_hidden)
                 && (task.n_moments, task.n_rates) == (<$optimizer>::MOMENTS as u32, <$optimizer>::RATES as u32)
         )]
         pub unsafe fn $kernel(task: EpochTask) {
             // SAFETY: the contract of the function is the kernel's.
-            unsafe { train::<$optimizer, $halves>(task) }
+            unsafe { train::<$optimizer, $exchange, $halves>(task) }
         }
     )+};
 }
 
 kernels! {
     /// Plain SGD, batches of at most 64 samples.
-    mlp_epoch_train, Sgd, 2;
+    mlp_epoch_train, Sgd, Cluster, 2;
     /// Plain SGD, batches of at most 64 samples, in one half.
-    mlp_epoch_train_short, Sgd, 1;
+    mlp_epoch_train_short, Sgd, Cluster, 1;
     /// SGD with weight decay or larger batches.
-    mlp_epoch_train_decay, Decay, 2;
+    mlp_epoch_train_decay, Decay, Cluster, 2;
     /// SGD with weight decay or larger batches, in one half.
-    mlp_epoch_train_decay_short, Decay, 1;
+    mlp_epoch_train_decay_short, Decay, Cluster, 1;
     /// SGD with momentum, also Nesterov's, batches of at most 64 samples.
-    mlp_epoch_train_momentum, Momentum<false>, 2;
+    mlp_epoch_train_momentum, Momentum<false>, Cluster, 2;
     /// SGD with momentum, also Nesterov's, batches of at most 64 samples, in one half.
-    mlp_epoch_train_momentum_short, Momentum<false>, 1;
+    mlp_epoch_train_momentum_short, Momentum<false>, Cluster, 1;
     /// SGD with momentum, also Nesterov's, larger batches.
-    mlp_epoch_train_momentum_parts, Momentum<true>, 2;
+    mlp_epoch_train_momentum_parts, Momentum<true>, Cluster, 2;
     /// SGD with momentum, also Nesterov's, larger batches, in one half.
-    mlp_epoch_train_momentum_parts_short, Momentum<true>, 1;
+    mlp_epoch_train_momentum_parts_short, Momentum<true>, Cluster, 1;
     /// Adam, AdamW or RMSprop, batches of at most 64 samples.
-    mlp_epoch_train_adam, Adam<false>, 2;
+    mlp_epoch_train_adam, Adam<false>, Cluster, 2;
     /// Adam, AdamW or RMSprop, batches of at most 64 samples, in one half.
-    mlp_epoch_train_adam_short, Adam<false>, 1;
+    mlp_epoch_train_adam_short, Adam<false>, Cluster, 1;
     /// Adam, AdamW or RMSprop, larger batches.
-    mlp_epoch_train_adam_parts, Adam<true>, 2;
+    mlp_epoch_train_adam_parts, Adam<true>, Cluster, 2;
     /// Adam, AdamW or RMSprop, larger batches, in one half.
-    mlp_epoch_train_adam_parts_short, Adam<true>, 1;
+    mlp_epoch_train_adam_parts_short, Adam<true>, Cluster, 1;
+    /// SGD, with decay or without, more units than a cluster has.
+    mlp_epoch_train_decay_grid, Decay, Grid, 2;
+    /// SGD, with decay or without, more units than a cluster has, in one half.
+    mlp_epoch_train_decay_grid_short, Decay, Grid, 1;
+    /// SGD with momentum, also Nesterov's, more units than a cluster has.
+    mlp_epoch_train_momentum_grid, Momentum<true>, Grid, 2;
+    /// SGD with momentum, also Nesterov's, more units than a cluster has, in one half.
+    mlp_epoch_train_momentum_grid_short, Momentum<true>, Grid, 1;
+    /// Adam, AdamW or RMSprop, more units than a cluster has.
+    mlp_epoch_train_adam_grid, Adam<true>, Grid, 2;
+    /// Adam, AdamW or RMSprop, more units than a cluster has, in one half.
+    mlp_epoch_train_adam_grid_short, Adam<true>, Grid, 1;
 }
 
 /// Most samples of a batch of an optimiser's kernel.
@@ -156,22 +179,29 @@ const fn most_batch<O: Optimizer>() -> u32 {
 /// # Safety
 /// As the kernels say.
 #[device_inline]
-unsafe fn train<O: Optimizer, const HALVES: usize>(task: EpochTask) {
+unsafe fn train<O: Optimizer, X: Exchange, const HALVES: usize>(task: EpochTask) {
     let EpochTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
     let blocks = cluster_blocks(n_hidden);
-    let model = block_idx_x() / blocks;
-    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: block_rank_in_cluster(), warp: warp_indices() };
+    let model = task.first_model + X::network(n_hidden);
+    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: X::rank(), warp: warp_indices() };
     let tiles = Tiles::<HALVES>::new(n_inputs);
-    // SAFETY: the launch has a cluster for each model, so a cluster is a model's, and the arrays have a part for each model; the scratch in shared memory is used by nothing else until the order is there. All
-    // threads of the cluster come here.
+    // SAFETY: the launch has a cluster for each model, or all of its blocks for one, and the arrays have a part for each model; the scratch in shared memory is used by nothing else until the order is there. All
+    // threads of the launch come here.
     unsafe {
-        let run = Run::new::<O, HALVES>(&task, &tiles, &sizes, model);
+        let run = Run::<X>::new::<O, HALVES>(&task, &tiles, &sizes, model);
         let arrays = order::Arrays {
             order: run.order,
             slots: task.slots.add(run.model * n_samples as usize),
             counters: task.counters.add(run.model * order::n_counters(n_samples)),
         };
-        order::make(memory::load(task.seeds, run.model), task.epoch, n_samples, arrays, blocks, tiles.scratch());
+        order::make(
+            memory::load(task.seeds, run.model),
+            task.epoch,
+            n_samples,
+            arrays,
+            (run.exchange, blocks),
+            tiles.scratch(),
+        );
         tiles.clear(n_inputs);
         let warp = warp_index();
         let mut network = run.begin::<O, HALVES>(&tiles, &sizes);
@@ -184,16 +214,13 @@ unsafe fn train<O: Optimizer, const HALVES: usize>(task: EpochTask) {
                 run.step::<O, HALVES>(&tiles, &sizes, part, (warp, class_tile), &mut network);
             } else {
                 // Made anew: kept over the loop it would take registers that there are not.
-                let run = Run::new::<O, HALVES>(&task, &tiles, &sizes, opaque(model));
+                let run = Run::<X>::new::<O, HALVES>(&task, &tiles, &sizes, opaque(model));
                 run.step::<O, HALVES>(&tiles, &sizes, part, (warp, class_tile), &mut network);
             }
             part = part.next::<O>(task.batch);
         }
-        Run::new::<O, HALVES>(&task, &tiles, &sizes, if O::PLAIN { model } else { opaque(model) }).end::<O, HALVES>(
-            &tiles,
-            &sizes,
-            &mut network,
-        );
+        let model = if O::PLAIN { model } else { opaque(model) };
+        Run::<X>::new::<O, HALVES>(&task, &tiles, &sizes, model).end::<O, HALVES>(&tiles, &sizes, &mut network);
     }
 }
 
@@ -238,8 +265,8 @@ impl Part {
     }
 }
 
-/// A cluster's part of the task: its model's part of each array.
-struct Run<'a> {
+/// A network's part of the task: its model's part of each array.
+struct Run<'a, X> {
     task: &'a EpochTask,
     model: usize,
     values: *mut f32,
@@ -251,13 +278,12 @@ struct Run<'a> {
     row: u32,
     // A block sends the next partial logits when all gradients of this step are there, so when all blocks have ended their round of logits; and the next
     // gradients when all those partial logits are there, so when all blocks have ended their round of gradients.
-    logit_mail: Mailbox,
-    gradient_mail: Mailbox,
+    exchange: X,
     /// What the optimiser remembers.
     state: State,
 }
 
-impl<'a> Run<'a> {
+impl<'a, X: Exchange> Run<'a, X> {
     /// The part of `model`.
     ///
     /// # Safety
@@ -283,8 +309,7 @@ impl<'a> Run<'a> {
                 range: task.range.add(model * RANGE_WORDS),
                 n_steps: n_samples.div_ceil(batch),
                 row: tiles.me.thread(),
-                logit_mail: tiles.mail(0),
-                gradient_mail: tiles.mail(1),
+                exchange: X::new(tiles, Mail { words: task.mail, arrivals: task.arrivals }),
                 state: State::new::<O>(state, sizes.rank, tiles.me.thread()),
             }
         }
@@ -394,7 +419,7 @@ impl<'a> Run<'a> {
     /// Lists the samples of the first two parts, opens the mailboxes and loads the network.
     ///
     /// # Safety
-    /// All threads of the cluster call it; shared memory is cleared, and the order is there.
+    /// All threads of the network's blocks call it; shared memory is cleared, and the order is there.
     #[device_inline]
     unsafe fn begin<O: Optimizer, const HALVES: usize>(&self, tiles: &Tiles<HALVES>, sizes: &Sizes) -> Values {
         let (part, row) = (Part::first(self.task.from_step), self.row);
@@ -407,20 +432,17 @@ impl<'a> Run<'a> {
                 tiles.samples(next.buffer::<O>()).set(row, second);
                 tiles.labels(part.buffer::<O>()).set(row, self.label_of(first) as u32);
             }
-            if thread_idx_x() == 0 {
-                self.logit_mail.open();
-                self.gradient_mail.open();
-            }
+            self.exchange.open();
             self.state.bring::<O>(sizes, self.values.add(self.n_values()), self.n_values());
-            // Its cluster barrier is also the one before which everything is set up: the first copy is told where to go after it, and other blocks' values arrive.
-            load_network(tiles, sizes, self.values, self.range)
+            // Its barrier is also the one before which everything is set up: the first copy is told where to go after it, and other blocks' values arrive.
+            load_network(self.exchange, tiles, sizes, self.values, self.range)
         }
     }
 
     /// One part of a step: its samples forward and backward, and behind the last part the network's change.
     ///
     /// # Safety
-    /// All threads of the cluster call it for each part in turn, after [`begin`](Self::begin).
+    /// All threads of the network's blocks call it for each part in turn, after [`begin`](Self::begin).
     #[device_inline]
     unsafe fn step<O: Optimizer, const HALVES: usize>(
         &self,
@@ -430,7 +452,7 @@ impl<'a> Run<'a> {
         (warp, class_tile): (u32, u32),
         network: &mut Values,
     ) {
-        let Self { task, row, logit_mail, gradient_mail, .. } = *self;
+        let Self { task, row, exchange, .. } = *self;
         let rows = self.rows_of::<O>(part);
         let next = part.next::<O>(task.batch);
         let (buffer, next_buffer) = (part.buffer::<O>(), next.buffer::<O>());
@@ -447,18 +469,20 @@ impl<'a> Run<'a> {
             let with = self.step_of::<O>(part);
 
             if thread_idx_x() == 0 {
-                logit_mail.expect(sizes.logit_bytes());
-                gradient_mail.expect(HALVES as u32 * GRADIENT_BYTES);
+                exchange.expect(LOGITS, sizes.logit_bytes());
+                exchange.expect(GRADIENTS, HALVES as u32 * GRADIENT_BYTES);
             }
-            let round = if O::PARTS { part.round } else { part.step - task.from_step };
-            let hidden = partial_logits(tiles, buffer, buffer, logit_mail, sizes, true);
+            let number = if O::PARTS { part.round } else { part.step - task.from_step };
+            let logits = Round { buffer, mailbox: LOGITS, number };
+            let gradients = Round { mailbox: GRADIENTS, ..logits };
+            let hidden = partial_logits(exchange, tiles, sizes, logits, true);
             // The next samples are asked for while the first warpgroup works and all wait. Their slot is that of those before these.
             self.prefetch::<O, HALVES>(tiles, next);
-            logit_mail.wait(round);
+            exchange.wait_for_logits(tiles, sizes, logits);
             if tiles.me.thread() < SLOTS {
                 // Of a part without samples it may lie behind the losses; nothing is written then.
                 let losses = self.losses.wrapping_add(self.first_of::<O>(part) as usize);
-                loss_gradient(tiles, gradient_mail, sizes, rows, buffer, losses);
+                loss_gradient(exchange, tiles, sizes, gradients, rows, losses);
             }
             if self.looks_after_row() {
                 tiles.labels(next_buffer).set(row, next_label as u32);
@@ -467,7 +491,7 @@ impl<'a> Run<'a> {
             }
             // On its way while all wait.
             let early = Prefetched::load::<O, HALVES>((&self.state, tiles, sizes), &with, class_tile, buffer);
-            gradient_mail.wait(round);
+            exchange.wait_for_gradients(tiles, sizes, gradients);
             backward::<O, HALVES>(
                 tiles,
                 sizes,
@@ -484,7 +508,7 @@ impl<'a> Run<'a> {
     /// Writes the network back, adds up the losses of each step, and says where a number was not finite.
     ///
     /// # Safety
-    /// All threads of the cluster call it after the last step.
+    /// All threads of the network's blocks call it after the last step.
     #[device_inline]
     unsafe fn end<O: Optimizer, const HALVES: usize>(
         &self,
@@ -493,13 +517,13 @@ impl<'a> Run<'a> {
         network: &mut Values,
     ) {
         let Self { task, n_steps, .. } = *self;
-        // SAFETY: the values are the model's. Behind the cluster's barrier all losses are written, `batch` a step but for the last; a step's sum is written by one thread, and only atomics
+        // SAFETY: the values are the model's. Behind the barrier of all blocks all losses are written, `batch` a step but for the last; a step's sum is written by one thread, and only atomics
         // write to `range`.
         unsafe {
             let mut finite = store_network(tiles, sizes, network, self.values);
             self.state.take::<O>(sizes, self.values.add(self.n_values()), self.n_values());
             // All losses are written.
-            sync_cluster();
+            self.exchange.sync();
             let first = task.from_step + sizes.rank * THREADS + thread_idx_x();
             for step in strided(first, n_steps, sizes.blocks * THREADS) {
                 let mut sum = 0f32;
@@ -516,6 +540,10 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Mailboxes of a cluster.
+const LOGITS: u32 = 0;
+const GRADIENTS: u32 = 1;
+
 /// Threads that finish logits: four for each sample and each block to send to.
 const SLOTS: u32 = 4 * BATCH;
 
@@ -530,12 +558,12 @@ const GRADIENT_BYTES: u32 = BATCH * 32;
 /// # Safety
 /// `losses` has a slot for each of the step's `rows`.
 #[device_inline]
-unsafe fn loss_gradient<const HALVES: usize>(
+unsafe fn loss_gradient<X: Exchange, const HALVES: usize>(
+    exchange: X,
     tiles: &Tiles<HALVES>,
-    gradient_mail: Mailbox,
     sizes: &Sizes,
+    round: Round,
     rows: u32,
-    buffer: u32,
     losses: *mut f32,
 ) {
     let slot = tiles.me.thread() / 4;
@@ -545,8 +573,8 @@ unsafe fn loss_gradient<const HALVES: usize>(
     // SAFETY: `row` is below BATCH, and has a slot of the losses where it is there; one lane has the label's class. The pairs are those of a row of the tile; `target` is below the
     // number of blocks, and has ended the round before, since its partial logits of this one are here.
     unsafe {
-        let label = tiles.labels(buffer).get_unchecked(row);
-        let logits = finish_logits(tiles, buffer, sizes, sample);
+        let label = tiles.labels(round.buffer).get_unchecked(row);
+        let logits = finish_logits(tiles, round.buffer, sizes, sample);
         let quad = tiles.me.lane() % 4;
         let share = 1.0 / logits.sum;
         let Four(scale) = tiles.scales().four(Table::Gradient, quad);
@@ -562,12 +590,10 @@ unsafe fn loss_gradient<const HALVES: usize>(
         });
         let low = halves::<HALVES>(gradient[0], gradient[1]);
         let high = halves::<HALVES>(gradient[2], gradient[3]);
-        // Two words, four classes.
-        let at = tile_word(row, 0) / 2 + quad;
         unroll!(PART in [0, 1] {
             if PART < HALVES {
-                let words = low[PART] as u64 | (high[PART] as u64) << 32;
-                gradient_mail.send(tiles.dz2_pairs(PART), target, at, words);
+                // Two words, four classes.
+                exchange.send_gradient(tiles, sizes, round, target, row, quad, PART, [low[PART], high[PART]]);
             }
         });
     }

@@ -1,11 +1,14 @@
 //! The kernels that train a whole epoch in one launch, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay_gpu::mlp::epoch::{
-    self, ClassifyTaskArgs, EpochTaskArgs, RANGE_WORDS, cluster_blocks, max_inputs, mlp_epoch_classify,
-    mlp_epoch_classify_short, mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_parts,
-    mlp_epoch_train_adam_parts_short, mlp_epoch_train_adam_short, mlp_epoch_train_decay, mlp_epoch_train_decay_short,
-    mlp_epoch_train_momentum, mlp_epoch_train_momentum_parts, mlp_epoch_train_momentum_parts_short,
-    mlp_epoch_train_momentum_short, mlp_epoch_train_short, n_counters, n_state_values, n_values,
+    self, ClassifyTaskArgs, EpochTaskArgs, RANGE_WORDS, cluster_blocks, is_cluster, max_inputs, mlp_epoch_classify,
+    mlp_epoch_classify_grid, mlp_epoch_classify_grid_short, mlp_epoch_classify_short, mlp_epoch_train,
+    mlp_epoch_train_adam, mlp_epoch_train_adam_grid, mlp_epoch_train_adam_grid_short, mlp_epoch_train_adam_parts,
+    mlp_epoch_train_adam_parts_short, mlp_epoch_train_adam_short, mlp_epoch_train_decay, mlp_epoch_train_decay_grid,
+    mlp_epoch_train_decay_grid_short, mlp_epoch_train_decay_short, mlp_epoch_train_momentum,
+    mlp_epoch_train_momentum_grid, mlp_epoch_train_momentum_grid_short, mlp_epoch_train_momentum_parts,
+    mlp_epoch_train_momentum_parts_short, mlp_epoch_train_momentum_short, mlp_epoch_train_short, n_counters,
+    n_mail_words, n_state_values, n_values,
 };
 use warpplay_gpu::ptx::embedded::MLP_EPOCH;
 
@@ -36,6 +39,16 @@ impl Shape {
     /// Arrays of a network's values: itself, and what its optimiser remembers.
     fn n_arrays(&self) -> u32 {
         1 + self.form.n_moments()
+    }
+
+    /// Whether a network's blocks are a cluster; otherwise they are a launch of their own.
+    fn is_cluster(&self) -> bool {
+        is_cluster(self.n_hidden)
+    }
+
+    /// The first networks of the launches that train or classify all of them.
+    fn launches(&self) -> std::ops::Range<u32> {
+        0..if self.is_cluster() { 1 } else { self.n_models }
     }
 
     /// Values of all optimisers during an epoch.
@@ -172,18 +185,31 @@ pub(in crate::mlp) struct Networks {
     /// `[n_models, n_arrays, n_values]`: each network, then what its optimiser remembers.
     pub values: Buffer<f32>,
     range: Buffer<u32>,
+    /// What the blocks send each other, and the counter of their barriers, where they are no cluster.
+    mail: Option<(Buffer<u64>, Buffer<u32>)>,
 }
 
 impl Networks {
     /// Takes the memory of those of `shape`.
     pub fn new(stream: &Stream, shape: Shape) -> Result<Self> {
         let models = shape.n_models as usize;
-        Ok(Self { values: stream.alloc(models * shape.n_values())?, range: stream.alloc(models * RANGE_WORDS)? })
+        Ok(Self {
+            values: stream.alloc(models * shape.n_values())?,
+            range: stream.alloc(models * RANGE_WORDS)?,
+            mail: match n_mail_words(shape.n_hidden) {
+                0 => None,
+                n => Some((stream.alloc(n)?, stream.alloc(1)?)),
+            },
+        })
     }
 
     /// Bytes that [`Networks::new`] takes.
     pub fn bytes(shape: Shape) -> u64 {
-        4 * u64::from(shape.n_models) * (shape.n_values() + RANGE_WORDS) as u64
+        let mail = match n_mail_words(shape.n_hidden) {
+            0 => 0,
+            n => 8 * n as u64 + 4,
+        };
+        4 * u64::from(shape.n_models) * (shape.n_values() + RANGE_WORDS) as u64 + mail
     }
 
     /// The networks whose numbers left the range of their scales in the last training or the last logits, so that what was written of them is worth nothing; waits for the launch.
@@ -198,17 +224,17 @@ impl Networks {
 }
 
 macro_rules! train_kernels {
-    ($($variant:ident: $kernel:ident, $kind:pat, $short:literal;)+) => {
-        /// The kernel of an optimiser and a precision.
+    ($($variant:ident: $kernel:ident, $kind:pat, $cluster:literal, $short:literal;)+) => {
+        /// The kernel of an optimiser, a precision, and a network that a cluster has or not.
         enum TrainKernel {
             $($variant(Function<$kernel>),)+
         }
 
         impl TrainKernel {
             /// That of a kind of training.
-            fn load(module: &Module, kind: Kind, short: bool) -> Result<Self> {
-                Ok(match (kind, short) {
-                    $(($kind, $short) => Self::$variant(module.function($kernel)?),)+
+            fn load(module: &Module, kind: Kind, cluster: bool, short: bool) -> Result<Self> {
+                Ok(match (kind, cluster, short) {
+                    $(($kind, $cluster, $short) => Self::$variant(module.function($kernel)?),)+
                 })
             }
 
@@ -227,24 +253,32 @@ macro_rules! train_kernels {
 }
 
 train_kernels! {
-    Sgd: mlp_epoch_train, Kind::Sgd, false;
-    SgdShort: mlp_epoch_train_short, Kind::Sgd, true;
-    Decay: mlp_epoch_train_decay, Kind::Decay, false;
-    DecayShort: mlp_epoch_train_decay_short, Kind::Decay, true;
-    Momentum: mlp_epoch_train_momentum, Kind::Momentum { parts: false }, false;
-    MomentumShort: mlp_epoch_train_momentum_short, Kind::Momentum { parts: false }, true;
-    MomentumParts: mlp_epoch_train_momentum_parts, Kind::Momentum { parts: true }, false;
-    MomentumPartsShort: mlp_epoch_train_momentum_parts_short, Kind::Momentum { parts: true }, true;
-    Adam: mlp_epoch_train_adam, Kind::Adam { parts: false }, false;
-    AdamShort: mlp_epoch_train_adam_short, Kind::Adam { parts: false }, true;
-    AdamParts: mlp_epoch_train_adam_parts, Kind::Adam { parts: true }, false;
-    AdamPartsShort: mlp_epoch_train_adam_parts_short, Kind::Adam { parts: true }, true;
+    Sgd: mlp_epoch_train, Kind::Sgd, true, false;
+    SgdShort: mlp_epoch_train_short, Kind::Sgd, true, true;
+    Decay: mlp_epoch_train_decay, Kind::Decay, true, false;
+    DecayShort: mlp_epoch_train_decay_short, Kind::Decay, true, true;
+    Momentum: mlp_epoch_train_momentum, Kind::Momentum { parts: false }, true, false;
+    MomentumShort: mlp_epoch_train_momentum_short, Kind::Momentum { parts: false }, true, true;
+    MomentumParts: mlp_epoch_train_momentum_parts, Kind::Momentum { parts: true }, true, false;
+    MomentumPartsShort: mlp_epoch_train_momentum_parts_short, Kind::Momentum { parts: true }, true, true;
+    Adam: mlp_epoch_train_adam, Kind::Adam { parts: false }, true, false;
+    AdamShort: mlp_epoch_train_adam_short, Kind::Adam { parts: false }, true, true;
+    AdamParts: mlp_epoch_train_adam_parts, Kind::Adam { parts: true }, true, false;
+    AdamPartsShort: mlp_epoch_train_adam_parts_short, Kind::Adam { parts: true }, true, true;
+    Grid: mlp_epoch_train_decay_grid, Kind::Sgd | Kind::Decay, false, false;
+    GridShort: mlp_epoch_train_decay_grid_short, Kind::Sgd | Kind::Decay, false, true;
+    MomentumGrid: mlp_epoch_train_momentum_grid, Kind::Momentum { .. }, false, false;
+    MomentumGridShort: mlp_epoch_train_momentum_grid_short, Kind::Momentum { .. }, false, true;
+    AdamGrid: mlp_epoch_train_adam_grid, Kind::Adam { .. }, false, false;
+    AdamGridShort: mlp_epoch_train_adam_grid_short, Kind::Adam { .. }, false, true;
 }
 
-/// The kernel that classifies, by precision.
+/// The kernel that classifies, by precision, and for a network that a cluster has or not.
 enum ClassifyKernel {
     Single(Function<mlp_epoch_classify>),
     Short(Function<mlp_epoch_classify_short>),
+    Grid(Function<mlp_epoch_classify_grid>),
+    GridShort(Function<mlp_epoch_classify_grid_short>),
 }
 
 /// The kernels.
@@ -258,21 +292,23 @@ impl Kernels {
     /// Loads the module, for networks of one shape.
     pub fn load(device: &Device, shape: Shape) -> Result<Self> {
         let module = Module::load(device, &MLP_EPOCH)?;
-        let train = TrainKernel::load(&module, shape.form.kind, shape.short)?;
-        let classify = if shape.short {
-            ClassifyKernel::Short(module.function(mlp_epoch_classify_short)?)
-        } else {
-            ClassifyKernel::Single(module.function(mlp_epoch_classify)?)
+        let train = TrainKernel::load(&module, shape.form.kind, shape.is_cluster(), shape.short)?;
+        let classify = match (shape.is_cluster(), shape.short) {
+            (true, false) => ClassifyKernel::Single(module.function(mlp_epoch_classify)?),
+            (true, true) => ClassifyKernel::Short(module.function(mlp_epoch_classify_short)?),
+            (false, false) => ClassifyKernel::Grid(module.function(mlp_epoch_classify_grid)?),
+            (false, true) => ClassifyKernel::GridShort(module.function(mlp_epoch_classify_grid_short)?),
         };
         Ok(Self { shape, train, classify })
     }
 
-    /// Clusters that the device runs at the same time.
+    /// Clusters that the device runs at the same time; 1 where a network's blocks are no cluster.
     pub fn clusters_at_once(&self) -> Result<u32> {
         let shape = epoch::shape(1, self.shape.n_inputs, self.shape.n_hidden);
         let clusters = match &self.classify {
             ClassifyKernel::Single(classify) => classify.max_active_clusters(&shape)?,
             ClassifyKernel::Short(classify) => classify.max_active_clusters(&shape)?,
+            ClassifyKernel::Grid(_) | ClassifyKernel::GridShort(_) => 1,
         };
         Ok(clusters.max(1))
     }
@@ -292,59 +328,74 @@ impl Kernels {
     ) -> Result<()> {
         let Shape { n_models, n_inputs, n_hidden, n_classes, form, .. } = self.shape;
         networks.clear_range(stream)?;
-        let task = views! { EpochTaskArgs {
-            set reads images, labels;
-            networks writes values, range;
-            course writes order, slots, counters, losses, step_losses;
-            course has n_samples, batch;
-            seeds: course.seeds.view(),
-            learning_rates: course.rates.view(),
-            n_inputs,
-            n_hidden,
-            n_classes,
-            from_step,
-            epoch,
-            mean: u32::from(course.mean),
-            n_moments: form.n_moments(),
-            n_rates: form.n_rates(),
-            state: course.state.as_mut().map_or_else(InOut::none, |state| state.view_mut()),
-            rule: form.rule,
-            n_models,
-        } };
-        // SAFETY: the arrays are of `n_models`, and as the form's kernel wants them; labels are below the number of classes, as a `Dataset` holds them.
-        unsafe { self.train.run(stream, n_models, task) }
+        for first_model in self.shape.launches() {
+            let (mail, arrivals) = mail_of(&mut networks.mail, stream)?;
+            let task = views! { EpochTaskArgs {
+                set reads images, labels;
+                networks writes values, range;
+                course writes order, slots, counters, losses, step_losses;
+                course has n_samples, batch;
+                seeds: course.seeds.view(),
+                learning_rates: course.rates.view(),
+                n_inputs,
+                n_hidden,
+                n_classes,
+                from_step,
+                epoch,
+                mean: u32::from(course.mean),
+                n_moments: form.n_moments(),
+                n_rates: form.n_rates(),
+                state: course.state.as_mut().map_or_else(InOut::none, |state| state.view_mut()),
+                rule: form.rule,
+                first_model,
+                mail,
+                arrivals,
+                n_models,
+            } };
+            // SAFETY: the arrays are of `n_models`, and as the form's kernel wants them; labels are below the number of classes, as a `Dataset` holds them.
+            unsafe { self.train.run(stream, n_models, task)? }
+        }
+        Ok(())
     }
 
     /// Classifies a set by all models.
     ///
     /// # Errors
     /// As [`Kernels::train`].
-    pub fn classify(&self, stream: &Stream, networks: &Networks, set: &mut DeviceSet) -> Result<()> {
+    pub fn classify(&self, stream: &Stream, networks: &mut Networks, set: &mut DeviceSet) -> Result<()> {
         let Shape { n_models, n_inputs, n_hidden, n_classes, .. } = self.shape;
         stream.zero(&mut set.answers)?;
         let n_batches = set.n.div_ceil(epoch::BATCH);
         let per_sample = n_models as usize * set.n as usize;
-        let (classes, rest) = set.answers.view_mut().split_at(per_sample);
-        let (losses, rest) = rest.split_at(per_sample);
-        let (active, range) = rest.split_at(n_models as usize * n_hidden as usize);
-        let task = ClassifyTaskArgs {
-            images: set.images.view(),
-            labels: set.labels.view(),
-            values: networks.values.view(),
-            logits: InOut::none(),
-            classes,
-            losses: losses.cast(),
-            active,
-            range,
-            n_samples: set.n,
-            n_inputs,
-            n_hidden,
-            n_classes,
-            clusters_per_model: self.clusters_at_once()?.div_ceil(n_models).min(n_batches),
-            n_arrays: self.shape.n_arrays(),
-            n_models,
-        };
-        self.launch_classify(stream, task)
+        let clusters_per_model = self.clusters_at_once()?.div_ceil(n_models).min(n_batches);
+        for first_model in self.shape.launches() {
+            let (mail, arrivals) = mail_of(&mut networks.mail, stream)?;
+            let (classes, rest) = set.answers.view_mut().split_at(per_sample);
+            let (losses, rest) = rest.split_at(per_sample);
+            let (active, range) = rest.split_at(n_models as usize * n_hidden as usize);
+            let task = ClassifyTaskArgs {
+                images: set.images.view(),
+                labels: set.labels.view(),
+                values: networks.values.view(),
+                logits: InOut::none(),
+                classes,
+                losses: losses.cast(),
+                active,
+                range,
+                n_samples: set.n,
+                n_inputs,
+                n_hidden,
+                n_classes,
+                clusters_per_model,
+                n_arrays: self.shape.n_arrays(),
+                first_model,
+                mail,
+                arrivals,
+                n_models,
+            };
+            self.launch_classify(stream, task)?;
+        }
+        Ok(())
     }
 
     /// Logits `[n, n_classes]` of images by the only model.
@@ -364,6 +415,7 @@ impl Kernels {
         images.expect_len("images", n * n_inputs as usize)?;
         logits.expect_len("logits", n * n_classes as usize)?;
         let n_batches = (n as u32).div_ceil(epoch::BATCH);
+        let (mail, arrivals) = mail_of(&mut networks.mail, stream)?;
         let task = ClassifyTaskArgs {
             images: images.view(),
             labels: In::none(),
@@ -379,6 +431,9 @@ impl Kernels {
             n_classes,
             clusters_per_model: self.clusters_at_once()?.min(n_batches).max(1),
             n_arrays: self.shape.n_arrays(),
+            first_model: 0,
+            mail,
+            arrivals,
             n_models,
         };
         self.launch_classify(stream, task)
@@ -390,6 +445,8 @@ impl Kernels {
             match &self.classify {
                 ClassifyKernel::Single(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
                 ClassifyKernel::Short(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
+                ClassifyKernel::Grid(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
+                ClassifyKernel::GridShort(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
             }
         }
     }
@@ -400,7 +457,17 @@ pub(super) fn most_inputs(shared_bytes: u32) -> u32 {
     max_inputs(shared_bytes)
 }
 
-/// Blocks of a network's cluster.
+/// The mail and the counter of barriers of a launch, which begins at 0.
+fn mail_of<'a>(
+    mail: &'a mut Option<(Buffer<u64>, Buffer<u32>)>,
+    stream: &Stream,
+) -> Result<(InOut<'a, u64>, InOut<'a, u32>)> {
+    let Some((words, arrivals)) = mail else { return Ok((InOut::none(), InOut::none())) };
+    stream.zero(arrivals)?;
+    Ok((words.view_mut(), arrivals.view_mut()))
+}
+
+/// Blocks of a network.
 pub(super) fn blocks(n_hidden: u32) -> u32 {
     cluster_blocks(n_hidden)
 }

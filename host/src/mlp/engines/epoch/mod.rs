@@ -8,7 +8,7 @@ mod spare;
 
 use std::sync::Arc;
 
-use warpplay_gpu::mlp::epoch::{CLASSES, HIDDEN, INPUT_MULTIPLE, LEAST_EPSILON, MOST_BATCH};
+use warpplay_gpu::mlp::epoch::{CLASSES, HIDDEN, INPUT_MULTIPLE, LEAST_EPSILON, MOST_BATCH, MOST_HIDDEN};
 
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
@@ -25,7 +25,7 @@ use spare::Spare;
 
 /// Checks that this engine supports `setup` on this device.
 ///
-/// Requirements: clusters of blocks (compute capability 9.0), f32, tf32, bf16 or f16 (the last three by numbers of 11 bits), rectifiers, cross-entropy, images of bytes, one hidden layer of at most 256 units (16 per block), a number of pixels that is a multiple of 16 and at
+/// Requirements: clusters of blocks (compute capability 9.0), f32, tf32, bf16 or f16 (the last three by numbers of 11 bits), rectifiers, cross-entropy, images of bytes, one hidden layer of at most 512 units (16 per block), a number of pixels that is a multiple of 16 and at
 /// most 944 (as many as the kernel's warps have), and at most 16 classes; for training also batches of at most 256 samples from a set on the device, and an epsilon of
 /// at least 1e-12 where the optimiser has one.
 ///
@@ -53,7 +53,8 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     let limits = device.limits();
     let max_cluster = limits.max_cluster;
     // Newer GPUs have clusters too, but not the warpgroup products.
-    let hopper = device.info()?.compute_capability.is_none_or(|capability| capability == (9, 0));
+    let info = device.info()?;
+    let hopper = info.compute_capability.is_none_or(|capability| capability == (9, 0));
     if max_cluster == 1 || !hopper {
         let allowed = "layers: this device has not compute capability 9.0";
         return Err(Error::option("engine", Engine::Epoch, allowed));
@@ -76,8 +77,11 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     if *loss != Loss::CrossEntropy {
         return Err(Error::option("loss", loss, "cross_entropy with engine epoch"));
     }
-    if kernels::blocks(n_hidden) > max_cluster {
-        let allowed = format!("at most {} units with engine epoch on this device", max_cluster * HIDDEN);
+    // Blocks that are no cluster need as many multiprocessors, which a part of a GPU may not have.
+    let all_blocks = info.compute_capability.is_none() || info.n_multiprocessors >= kernels::blocks(MOST_HIDDEN);
+    let most_hidden = if all_blocks { MOST_HIDDEN } else { max_cluster * HIDDEN };
+    if n_hidden > most_hidden {
+        let allowed = format!("at most {most_hidden} units with engine epoch on this device");
         return Err(Error::option("hidden", n_hidden, allowed));
     }
     let max_inputs = kernels::most_inputs(limits.max_shared_bytes);
@@ -121,7 +125,7 @@ fn shape_of(setup: &Setup, n_models: u32) -> Result<Shape> {
         return Err(Error::shape("layers", "one hidden layer", setup.sizes.len()));
     };
     // What is not trained remembers nothing.
-    let form = if setup.train.is_some() { Form::of(&setup.options) } else { Form::NONE };
+    let form = if setup.train.is_some() { Form::of(&setup.options, n_hidden) } else { Form::NONE };
     let short = setup.options.precision != Precision::F32;
     Ok(Shape { n_inputs, n_hidden, n_classes, n_models, form, short })
 }

@@ -1,0 +1,94 @@
+//! Values sent through global memory with the number of their round beside them, between blocks that run at the same time (a cooperative launch).
+//!
+//! A slot is 16 bytes: two words, each with the round behind it in the same 8 bytes, which are stored and loaded in one piece. So who reads the number has the word too, without a fence or a
+//! counter: the reader loads until both numbers are there. It takes half of the bytes, which for a few kilobytes is little beside the latency of a barrier.
+//!
+//! Under `simt` the stores are plain ones, [`Numbered::meet`] is a barrier of the grid, and a number that is not there behind it is a fault.
+
+/// An array of slots in global memory.
+#[derive(Clone, Copy)]
+pub struct Numbered {
+    /// Two words of 8 bytes for each slot: a value, and the round in the upper half.
+    slots: *mut u64,
+}
+
+/// Words of 8 bytes that a slot has.
+pub const SLOT_WORDS: usize = 2;
+
+impl Numbered {
+    /// Makes the array at `slots`.
+    ///
+    /// # Safety
+    /// The array is valid global memory, aligned to 16 bytes; nobody accesses it otherwise, but to set all of it to 0 before a barrier. The round 0 is never waited for.
+    #[device_inline]
+    pub const unsafe fn new(slots: *mut u64) -> Self {
+        Self { slots }
+    }
+
+    /// Writes the values of round `round` into a slot.
+    ///
+    /// # Safety
+    /// The slot is there, no other thread writes it in this round, and whoever waits for the round before has ended its wait.
+    #[device_inline]
+    #[track_caller]
+    pub unsafe fn send(self, slot: usize, values: [u32; 2], round: u32) {
+        let word = |value: u32| u64::from(value) | u64::from(round) << 32;
+        // SAFETY: the slot is there, as the caller says; each half is stored in one piece.
+        unsafe {
+            let at = self.slots.add(SLOT_WORDS * slot);
+            #[cfg(target_arch = "nvptx64")]
+            core::arch::asm!("st.relaxed.gpu.global.v2.b64 [{0}], {{{1}, {2}}};", in(reg64) at, in(reg64) word(values[0]), in(reg64) word(values[1]), options(nostack, preserves_flags));
+            #[cfg(not(target_arch = "nvptx64"))]
+            for (half, value) in values.into_iter().enumerate() {
+                super::memory::store(at, half, word(value));
+            }
+        }
+    }
+
+    /// The words of 8 bytes of a slot as they are now.
+    ///
+    /// # Safety
+    /// The slot is there.
+    #[device_inline]
+    #[track_caller]
+    unsafe fn look(self, slot: usize) -> [u64; 2] {
+        // SAFETY: the slot is there, as the caller says; each half is loaded in one piece, and anew each time, since the assembly is not `pure`.
+        unsafe {
+            let at = self.slots.add(SLOT_WORDS * slot);
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let (first, second);
+                core::arch::asm!("ld.relaxed.gpu.global.v2.b64 {{{0}, {1}}}, [{2}];", out(reg64) first, out(reg64) second, in(reg64) at, options(nostack, preserves_flags));
+                [first, second]
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            [super::memory::load(at, 0), super::memory::load(at, 1)]
+        }
+    }
+
+    /// Waits for the values of round `round` in a slot.
+    ///
+    /// # Safety
+    /// The slot is there, and a thread of a block that runs sends its values of this round. Under `simt`, all threads of the grid have met since.
+    #[device_inline]
+    #[track_caller]
+    pub unsafe fn receive(self, slot: usize, round: u32) -> [u32; 2] {
+        loop {
+            // SAFETY: the slot is there, as the caller says.
+            let words = unsafe { self.look(slot) };
+            if (words[0] >> 32) as u32 == round && (words[1] >> 32) as u32 == round {
+                return words.map(|word| word as u32);
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            panic!("slot {slot} has another round than {round}");
+        }
+    }
+
+    /// What stands for the senders' progress under `simt`: a barrier of the grid, which all of its threads call between sending and receiving. On a GPU it does nothing.
+    #[device_inline]
+    #[track_caller]
+    pub fn meet() {
+        #[cfg(not(target_arch = "nvptx64"))]
+        crate::simt::hooks::sync_grid();
+    }
+}
