@@ -59,6 +59,23 @@ pub fn epoch(bench: &mut Bench) -> anyhow::Result<()> {
             }
         }
     }
+    if device.backend() == Backend::Cuda {
+        for (batch, precision) in
+            [(64, Precision::F32), (64, Precision::Bf16), (256, Precision::F32), (256, Precision::Bf16)]
+        {
+            for (name, optimizer, learning_rate) in [("SGD", "sgd", 0.01), ("Adam", "adam", 0.001)] {
+                let optimizer = Optimizer::from_name(optimizer)?;
+                for engine in [Engine::Epoch, Engine::Layers] {
+                    let what = format!("{engine}, 512 units, {name}, {precision}, batch {batch}");
+                    let hidden = vec![512];
+                    rows.push(row(
+                        &what,
+                        Options { hidden, batch, precision, optimizer, learning_rate, ..with(engine) },
+                    ));
+                }
+            }
+        }
+    }
     for (name, threads) in [("cpu-ref, 1 thread", Some(1)), ("cpu-ref, all cores", None)] {
         rows.push(Row { device: Device::cpu(), threads, ..row(name, with(Engine::Cpu)) });
     }

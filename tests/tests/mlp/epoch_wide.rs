@@ -3,7 +3,9 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use warpplay::mlp::{Classifier, Dataset, Engine, Optimizer, Options, Precision, Prediction, Reduction, Sweep, Trainer};
+use warpplay::mlp::{
+    Classifier, Dataset, Engine, Optimizer, Options, Precision, Prediction, Reduction, Sweep, Trainer,
+};
 use warpplay::{Device, Progress, Result};
 use warpplay_tests::backends::for_each_device;
 use warpplay_tests::mlp::{Twin, images, resumed, train};
@@ -40,7 +42,10 @@ fn epochs_equal_the_plain_programs() {
             let twin = Twin::of(&base, &set);
             for_each_device(|device| {
                 let (found, weights) = train(device, &base, &set)?;
-                let what = format!("{hidden} units, batch {batch}, {} with decay {weight_decay} on {device}", optimizer.name());
+                let what = format!(
+                    "{hidden} units, batch {batch}, {} with decay {weight_decay} on {device}",
+                    optimizer.name()
+                );
                 twin.check(&what, &found, &weights);
                 Ok(())
             });
