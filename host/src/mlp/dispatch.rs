@@ -7,7 +7,7 @@ use crate::{Backend, Device, Error, Memory, Result};
 
 /// Returns the engine that the options name, or the fastest for [`Engine::Auto`].
 ///
-/// The CPU back end has [`Engine::Cpu`] only. On a device that runs kernels, [`Engine::Auto`] is [`Engine::Epoch`] if [`epoch::fits`] accepts it, else [`Engine::Layers`].
+/// The CPU back end has [`Engine::Cpu`] only. On a device that runs kernels, [`Engine::Auto`] is [`Engine::Epoch`] if [`epoch::fits`] accepts it and [`epoch::is_faster`], else [`Engine::Layers`].
 ///
 /// # Errors
 /// [`Error::Option`] or [`Error::Shape`] for anything that the engine or the device does not support.
@@ -36,7 +36,7 @@ pub(super) fn choose(device: &Device, setup: &Setup) -> Result<Engine> {
     match engine {
         Engine::Layers => Ok(Engine::Layers),
         Engine::Epoch => epoch::fits(device, setup).map(|()| Engine::Epoch),
-        Engine::Auto if epoch::fits(device, setup).is_ok() => Ok(Engine::Epoch),
+        Engine::Auto if epoch::is_faster(setup) && epoch::fits(device, setup).is_ok() => Ok(Engine::Epoch),
         Engine::Auto => Ok(Engine::Layers),
         Engine::Cpu => {
             let allowed = "auto, epoch or layers where kernels run; cpu on the cpu back end";

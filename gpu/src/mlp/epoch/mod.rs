@@ -52,10 +52,10 @@ pub use scale::{MOST, RANGE_WORDS};
 pub use train::{
     EpochTask, mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_grid, mlp_epoch_train_adam_grid_short,
     mlp_epoch_train_adam_parts, mlp_epoch_train_adam_parts_short, mlp_epoch_train_adam_short, mlp_epoch_train_decay,
-    mlp_epoch_train_decay_grid, mlp_epoch_train_decay_grid_short, mlp_epoch_train_decay_short,
-    mlp_epoch_train_momentum, mlp_epoch_train_momentum_grid, mlp_epoch_train_momentum_grid_short,
-    mlp_epoch_train_momentum_parts, mlp_epoch_train_momentum_parts_short, mlp_epoch_train_momentum_short,
-    mlp_epoch_train_short,
+    mlp_epoch_train_decay_grid, mlp_epoch_train_decay_grid_short, mlp_epoch_train_decay_short, mlp_epoch_train_grid,
+    mlp_epoch_train_grid_short, mlp_epoch_train_momentum, mlp_epoch_train_momentum_grid,
+    mlp_epoch_train_momentum_grid_short, mlp_epoch_train_momentum_parts, mlp_epoch_train_momentum_parts_short,
+    mlp_epoch_train_momentum_short, mlp_epoch_train_short,
 };
 #[cfg(not(target_arch = "nvptx64"))]
 pub use {classify::ClassifyTaskArgs, train::EpochTaskArgs};
@@ -66,7 +66,7 @@ use crate::launch::LaunchShape;
 
 /// All kernels of the module `mlp_epoch`.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const KERNELS: [KernelInfo; 22] = [
+pub const KERNELS: [KernelInfo; 24] = [
     info::<mlp_epoch_train>(),
     info::<mlp_epoch_train_decay>(),
     info::<mlp_epoch_train_momentum>(),
@@ -81,6 +81,8 @@ pub const KERNELS: [KernelInfo; 22] = [
     info::<mlp_epoch_train_adam_short>(),
     info::<mlp_epoch_train_adam_parts_short>(),
     info::<mlp_epoch_classify_short>(),
+    info::<mlp_epoch_train_grid>(),
+    info::<mlp_epoch_train_grid_short>(),
     info::<mlp_epoch_train_decay_grid>(),
     info::<mlp_epoch_train_momentum_grid>(),
     info::<mlp_epoch_train_adam_grid>(),

@@ -102,7 +102,7 @@ macro_rules! kernels {
     ($($(#[$doc:meta])* $kernel:ident, $optimizer:ty, $exchange:ty, $halves:literal;)+) => {$(
         $(#[$doc])*
         ///
-        /// Trains every network for the rest of an epoch: its order, then all its steps. The name says the optimiser; `_decay` and `_parts` take batches of more than 64 samples, `_short` multiplies numbers of 11 bits, and `_grid` has more units than a cluster has, and batches of any size up to [`MOST_BATCH`].
+        /// Trains every network for the rest of an epoch: its order, then all its steps. The name says the optimiser; `_decay` and `_parts` take batches of more than 64 samples, `_short` multiplies numbers of 11 bits, and `_grid` has more units than a cluster has, and with moments batches of any size up to [`MOST_BATCH`].
         ///
         /// * Launch: [`shape`](super::shape), a cluster of 2 to 16 blocks a network, or, in a kernel whose name has `_grid`, a cooperative launch of 32 blocks for one network; 16 hidden units and 384 threads a block.
         /// * Reads: `images`, `labels`, `seeds`, `learning_rates`.
@@ -154,9 +154,13 @@ kernels! {
     mlp_epoch_train_adam_parts, Adam<true>, Cluster, 2;
     /// Adam, AdamW or RMSprop, larger batches, in one half.
     mlp_epoch_train_adam_parts_short, Adam<true>, Cluster, 1;
-    /// SGD, with decay or without, more units than a cluster has.
+    /// Plain SGD, batches of at most 64 samples, more units than a cluster has.
+    mlp_epoch_train_grid, Sgd, Grid, 2;
+    /// Plain SGD, batches of at most 64 samples, more units than a cluster has, in one half.
+    mlp_epoch_train_grid_short, Sgd, Grid, 1;
+    /// SGD with weight decay or larger batches, more units than a cluster has.
     mlp_epoch_train_decay_grid, Decay, Grid, 2;
-    /// SGD, with decay or without, more units than a cluster has, in one half.
+    /// SGD with weight decay or larger batches, more units than a cluster has, in one half.
     mlp_epoch_train_decay_grid_short, Decay, Grid, 1;
     /// SGD with momentum, also Nesterov's, more units than a cluster has.
     mlp_epoch_train_momentum_grid, Momentum<true>, Grid, 2;

@@ -5,10 +5,10 @@ use warpplay_gpu::mlp::epoch::{
     mlp_epoch_classify_grid, mlp_epoch_classify_grid_short, mlp_epoch_classify_short, mlp_epoch_train,
     mlp_epoch_train_adam, mlp_epoch_train_adam_grid, mlp_epoch_train_adam_grid_short, mlp_epoch_train_adam_parts,
     mlp_epoch_train_adam_parts_short, mlp_epoch_train_adam_short, mlp_epoch_train_decay, mlp_epoch_train_decay_grid,
-    mlp_epoch_train_decay_grid_short, mlp_epoch_train_decay_short, mlp_epoch_train_momentum,
-    mlp_epoch_train_momentum_grid, mlp_epoch_train_momentum_grid_short, mlp_epoch_train_momentum_parts,
-    mlp_epoch_train_momentum_parts_short, mlp_epoch_train_momentum_short, mlp_epoch_train_short, n_counters,
-    n_mail_words, n_state_values, n_values,
+    mlp_epoch_train_decay_grid_short, mlp_epoch_train_decay_short, mlp_epoch_train_grid, mlp_epoch_train_grid_short,
+    mlp_epoch_train_momentum, mlp_epoch_train_momentum_grid, mlp_epoch_train_momentum_grid_short,
+    mlp_epoch_train_momentum_parts, mlp_epoch_train_momentum_parts_short, mlp_epoch_train_momentum_short,
+    mlp_epoch_train_short, n_counters, n_mail_words, n_state_values, n_values,
 };
 use warpplay_gpu::ptx::embedded::MLP_EPOCH;
 
@@ -265,8 +265,10 @@ train_kernels! {
     AdamShort: mlp_epoch_train_adam_short, Kind::Adam { parts: false }, true, true;
     AdamParts: mlp_epoch_train_adam_parts, Kind::Adam { parts: true }, true, false;
     AdamPartsShort: mlp_epoch_train_adam_parts_short, Kind::Adam { parts: true }, true, true;
-    Grid: mlp_epoch_train_decay_grid, Kind::Sgd | Kind::Decay, false, false;
-    GridShort: mlp_epoch_train_decay_grid_short, Kind::Sgd | Kind::Decay, false, true;
+    SgdGrid: mlp_epoch_train_grid, Kind::Sgd, false, false;
+    SgdGridShort: mlp_epoch_train_grid_short, Kind::Sgd, false, true;
+    DecayGrid: mlp_epoch_train_decay_grid, Kind::Decay, false, false;
+    DecayGridShort: mlp_epoch_train_decay_grid_short, Kind::Decay, false, true;
     MomentumGrid: mlp_epoch_train_momentum_grid, Kind::Momentum { .. }, false, false;
     MomentumGridShort: mlp_epoch_train_momentum_grid_short, Kind::Momentum { .. }, false, true;
     AdamGrid: mlp_epoch_train_adam_grid, Kind::Adam { .. }, false, false;

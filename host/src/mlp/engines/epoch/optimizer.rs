@@ -1,6 +1,6 @@
 //! Optimisers as the kernels have them: which kernel, what it remembers, and its numbers of each step.
 
-use warpplay_gpu::mlp::epoch::{BATCH, Rule, is_cluster};
+use warpplay_gpu::mlp::epoch::{BATCH, Rule};
 
 use crate::mlp::options::{Optimizer, Options};
 
@@ -36,9 +36,9 @@ impl Form {
         n_kept: 0,
     };
 
-    /// The form of the options' optimiser for networks of `n_hidden` units. Those that a cluster has not have no kernels for batches of one part.
-    pub fn of(options: &Options, n_hidden: u32) -> Self {
-        let (decay, parts) = (options.weight_decay, options.batch > BATCH || !is_cluster(n_hidden));
+    /// The form of the options' optimiser.
+    pub fn of(options: &Options) -> Self {
+        let (decay, parts) = (options.weight_decay, options.batch > BATCH);
         let (kind, rule) = match options.optimizer {
             Optimizer::Sgd if decay == 0.0 && !parts => return Self::NONE,
             Optimizer::Sgd => (Kind::Decay, Rule { decay, ..Rule::default() }),
