@@ -4,6 +4,38 @@
 //! counter: the reader loads until both numbers are there. It takes half of the bytes, which for a few kilobytes is little beside the latency of a barrier.
 //!
 //! Under `simt` the stores are plain ones, [`Numbered::meet`] is a barrier of the grid, and a number that is not there behind it is a fault.
+//!
+//! ```
+//! use warpplay_gpu::cuda::numbered::{Numbered, SLOT_WORDS};
+//! use warpplay_gpu::cuda::{kernel, memory, thread};
+//! use warpplay_gpu::launch::LaunchShape;
+//! use warpplay_gpu::simt::{self, memory::register};
+//!
+//! /// Each block, of one thread, sends its number to the next, and writes what it gets.
+//! ///
+//! /// # Safety
+//! /// The launch is cooperative; `slots` has a slot for each block, 0 before it, and `found` a word.
+//! #[kernel]
+//! pub unsafe fn pass_on(slots: *mut u64, found: *mut u32) {
+//!     let (own, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x() as usize);
+//!     // SAFETY: a slot and a word for each block, written by one of them; all blocks run at the same time, and round 1 is the only one.
+//!     unsafe {
+//!         let slots = Numbered::new(slots);
+//!         slots.send((own + 1) % blocks, [own as u32, 7], 1);
+//!         Numbered::meet();
+//!         let [before, _] = slots.receive(own, 1);
+//!         memory::store(found, own, before);
+//!     }
+//! }
+//!
+//! let (mut slots, mut found) = ([0u64; 3 * SLOT_WORDS], [0u32; 3]);
+//! let _slots = register(slots.as_mut_ptr() as usize, size_of_val(&slots));
+//! let _found = register(found.as_mut_ptr() as usize, size_of_val(&found));
+//! let params = (slots.as_mut_ptr(), found.as_mut_ptr());
+//! // SAFETY: three blocks of a cooperative launch, a slot and a word each.
+//! unsafe { simt::launch(pass_on, LaunchShape::new(3, 1).cooperative(), params, &simt::Options::default()) }.expect("no rule is broken");
+//! assert_eq!(found, [2, 0, 1]);
+//! ```
 
 /// An array of slots in global memory.
 #[derive(Clone, Copy)]

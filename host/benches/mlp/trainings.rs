@@ -56,13 +56,19 @@ pub fn epoch(bench: &mut Bench) -> anyhow::Result<()> {
             for engine in [Engine::Epoch, Engine::Layers] {
                 rows.push(row(&format!("{engine}, SGD, batch {batch}"), Options { batch, ..with(engine) }));
                 rows.push(row(&format!("{engine}, Adam, batch {batch}"), Options { batch, ..by("adam", engine)? }));
+                let what = format!("{engine}, Adam, bf16, batch {batch}");
+                rows.push(row(&what, Options { batch, precision, ..by("adam", engine)? }));
             }
         }
     }
     if device.backend() == Backend::Cuda {
-        for (batch, precision) in
-            [(64, Precision::F32), (64, Precision::Bf16), (256, Precision::F32), (256, Precision::Bf16)]
-        {
+        for (batch, precision) in [
+            (64, Precision::F32),
+            (64, Precision::Bf16),
+            (192, Precision::Bf16),
+            (256, Precision::F32),
+            (256, Precision::Bf16),
+        ] {
             for (name, optimizer, learning_rate) in [("SGD", "sgd", 0.01), ("Adam", "adam", 0.001)] {
                 let optimizer = Optimizer::from_name(optimizer)?;
                 for engine in [Engine::Epoch, Engine::Layers] {
