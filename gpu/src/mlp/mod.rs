@@ -10,7 +10,7 @@
 //! | module | feature | a training is | made for |
 //! |---|---|---|---|
 //! | [`layers`] | `mlp-layers` | a few kernels a layer, recorded as a graph | any shape, optimiser and precision |
-//! | [`epoch`] | `mlp-epoch` | one launch an epoch, by a cluster of blocks | one hidden layer, batches up to 256; many networks side by side |
+//! | [`epoch`] | `mlp-epoch` | one launch an epoch, by blocks of 16 units | one hidden layer of up to 512 units, batches up to 256; up to 256 units many networks side by side |
 //!
 //! ```text
 //! layers   order_count → order_scan → order_scatter → order_rank, then for each step

@@ -8,7 +8,7 @@ use crate::cuda::{math, wgmma};
 use super::forward::{Hidden, Sizes, Tiles, Weights, operand, row_word, store_w1, store_w2, tile_word};
 use super::halves::{each_half, halves, multiplied, product};
 use super::network::Values;
-use super::optimizer::{Optimizer, SecondMoments, State, Step, TileMoments};
+use super::optimizer::{Optimizer, SecondMoments, State, Step, TileMoments, inverse_power};
 use super::scale::{DZ1_BY_PRODUCT, SECOND, Table, W1_BY_HIDDEN};
 use super::{OPERAND_BYTES, PIXEL, QUARTETS, TILE_ROW_STEP, TILES};
 use crate::unroll::unroll;
@@ -208,7 +208,7 @@ unsafe fn second_layer_step<O: Optimizer, const HALVES: usize>(
             w2[2 * U + E] = if O::PLAIN {
                 math::fma(-with.rate * change, sum, w2[2 * U + E])
             } else {
-                let scale = 1.0 / (scales.get(Table::Unit, tiles.me.g() + 8 * U as u32) * unscale[E]);
+                let scale = inverse_power(scales.get(Table::Unit, tiles.me.g() + 8 * U as u32) * unscale[E]);
                 let [first, second] = moments;
                 O::stepped(with, &with.factors(change, scale), w2[2 * U + E], sum, [&mut first[2 * U + E], &mut second[2 * U + E]])
             };

@@ -171,7 +171,7 @@ unsafe fn classify<X: Exchange, const HALVES: usize>(task: ClassifyTask) {
                 note_active(&hidden, batch * BATCH + warp * 16 + g, n_samples, &mut active);
             }
             exchange.wait_for_logits(&tiles, &sizes, of_buffer);
-            answer(&task, &tiles, &sizes, model, batch, buffer, range);
+            answer::<X, HALVES>(&task, &tiles, &sizes, model, batch, buffer, range);
             batch += task.clusters_per_model;
             round += 1;
             buffer = 1 - buffer;
@@ -218,7 +218,7 @@ unsafe fn mark_active(task: &ClassifyTask, sizes: &Sizes, model: usize, t: u32, 
 /// # Safety
 /// The arrays of `task` are as it says.
 #[device_inline]
-unsafe fn answer<const HALVES: usize>(
+unsafe fn answer<X: Exchange, const HALVES: usize>(
     task: &ClassifyTask,
     tiles: &Tiles<HALVES>,
     sizes: &Sizes,
@@ -233,7 +233,7 @@ unsafe fn answer<const HALVES: usize>(
     let sample = slot & (per_block - 1);
     let number = batch * BATCH + (sizes.rank << sizes.log_samples()) + sample;
     let there = slot < per_block && number < task.n_samples;
-    let logits = finish_logits(tiles, buffer, sizes, sample);
+    let logits = finish_logits::<X, HALVES>(tiles, buffer, sizes, sample);
     let first_class = tiles.me.lane() % 4 * 4;
     let mut best = (logits.z[0], first_class);
     unroll!(C in [1, 2, 3] {

@@ -34,6 +34,10 @@ pub(super) struct Round {
 pub(super) trait Exchange: Copy {
     /// Whether it is that of a cluster.
     const CLUSTER: bool;
+    /// Threads that finish the logits of a block's samples, whole warps: four for a sample, and for each block to which its gradients are sent.
+    const FINISHERS: u32;
+    /// Parts of a warp that share the blocks whose partial logits are added up; each has all samples of the block.
+    const SHARES: u32;
 
     /// That of this block.
     ///
@@ -85,7 +89,7 @@ pub(super) trait Exchange: Copy {
     /// Sends one half of the gradients of a sample's classes `4 quad` to `4 quad + 3` to the block `target`.
     ///
     /// # Safety
-    /// `sample` is below [`BATCH`], `quad` below 4, `half` below `HALVES`, `target` a block. Four lanes of each block call it for every `target`, with the same words for each; all blocks have ended the mailbox's round before,
+    /// `sample` is below [`BATCH`], `quad` below 4, `half` below `HALVES`, `target` a block. In a cluster four lanes of each block call it for every `target`, with the same words for each, else it is enough to call it for `target` 0; all blocks have ended the mailbox's round before,
     /// and read what lies in the tile.
     #[expect(clippy::too_many_arguments, reason = "they say which words, and where to")]
     unsafe fn send_gradient<const HALVES: usize>(
@@ -122,6 +126,8 @@ impl Cluster {
 
 impl Exchange for Cluster {
     const CLUSTER: bool = true;
+    const FINISHERS: u32 = 4 * BATCH;
+    const SHARES: u32 = 1;
 
     #[device_inline]
     unsafe fn new<const HALVES: usize>(tiles: &Tiles<HALVES>, _: Mail) -> Self {
@@ -252,6 +258,9 @@ impl Grid {
 
 impl Exchange for Grid {
     const CLUSTER: bool = false;
+    // Two samples of four lanes, four times, so that 32 blocks are added up eight at a time.
+    const FINISHERS: u32 = 32;
+    const SHARES: u32 = 4;
 
     #[device_inline]
     unsafe fn new<const HALVES: usize>(_: &Tiles<HALVES>, mail: Mail) -> Self {

@@ -674,10 +674,10 @@ fn over_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
     combine(value, shuffle_xor(ALL, value, 2))
 }
 
-/// Sums the partial logits of the block's sample `sample` over the blocks, in their order, and takes the softmax. All lanes of a warp call it, four for a
-/// sample.
+/// Sums the partial logits of the block's sample `sample` over the blocks, in an order that depends on nothing, and takes the softmax. All lanes of a warp call it, four for a
+/// sample, which is that of lane / 4 modulo the samples of a block.
 #[device_inline]
-pub(super) fn finish_logits<const HALVES: usize>(
+pub(super) fn finish_logits<X: Exchange, const HALVES: usize>(
     tiles: &Tiles<HALVES>,
     logit_buffer: u32,
     sizes: &Sizes,
@@ -690,9 +690,16 @@ pub(super) fn finish_logits<const HALVES: usize>(
     unsafe {
         let part_of =
             |block: u32| logits.get_unchecked(((block << sizes.log_samples()) + sample) * (CLASSES / 4) + quad);
-        let mut block = 0;
+        // The lanes of a share have a part of the blocks.
+        let (mut block, end) = match X::SHARES {
+            1 => (0, sizes.blocks),
+            _ => {
+                let share = tiles.me.lane() / (32 / X::SHARES);
+                (share * (sizes.blocks / X::SHARES), (share + 1) * (sizes.blocks / X::SHARES))
+            }
+        };
         // Eight at a time where there are as many, so that they are waited for once.
-        while block + 8 <= sizes.blocks {
+        while block + 8 <= end {
             let mut parts = [Four([0.0; 4]); 8];
             unroll!(B in [0, 1, 2, 3, 4, 5, 6, 7] {
                 parts[B] = part_of(block + B as u32);
@@ -704,12 +711,19 @@ pub(super) fn finish_logits<const HALVES: usize>(
             });
             block += 8;
         }
-        while block < sizes.blocks {
+        while block < end {
             let Four(part) = part_of(block);
             unroll!(C in [0, 1, 2, 3] {
                 z[C] += part[C];
             });
             block += 1;
+        }
+        if X::SHARES == 4 {
+            unroll!(STEP in [8, 16] {
+                unroll!(C in [0, 1, 2, 3] {
+                    z[C] += shuffle_xor(ALL, z[C], STEP as u32);
+                });
+            });
         }
         let (Four(bias), Four(unscale)) = (tiles.b2().get_unchecked(quad), tiles.scales().four(Table::Logit, quad));
         unroll!(C in [0, 1, 2, 3] {

@@ -1,8 +1,8 @@
-//! A whole epoch in one launch: a cluster of blocks shuffles the samples, keeps the weights of a network with one hidden layer in registers, and exchanges
-//! 640 logits a step through distributed shared memory.
+//! A whole epoch in one launch: some blocks shuffle the samples, keep the weights of a network with one hidden layer in registers, and exchange
+//! 640 logits a step. Up to 16 blocks are a cluster and send them through distributed shared memory; 32 are a cooperative launch and send them through global memory (`exchange`).
 //!
 //! # Work partition
-//! Each block of the cluster has [`HIDDEN`] = 16 hidden units: their column of `W1`, their rows of `W2`. A step of 64 samples is
+//! Each block has [`HIDDEN`] = 16 hidden units: their column of `W1`, their rows of `W2`. A step of 64 samples is
 //!
 //! ```text
 //!   x [64, inputs] u8 in shared memory, the next batch on its way (cp.async)

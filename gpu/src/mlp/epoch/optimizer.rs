@@ -73,7 +73,7 @@ impl Step {
 
 /// `1 / power`, of a power of two.
 #[device_inline]
-fn inverse_power(power: f32) -> f32 {
+pub(super) fn inverse_power(power: f32) -> f32 {
     f32::from_bits(0x7F00_0000u32.wrapping_sub(power.to_bits()))
 }
 

@@ -470,7 +470,6 @@ impl<'a, X: Exchange> Run<'a, X> {
             let next_label =
                 self.label_of(if self.looks_after_row() { tiles.samples(next_buffer).get(row) } else { 0 });
             let sample_after = self.sample_of::<O>(next.next::<O>(task.batch));
-            let with = self.step_of::<O>(part);
 
             if thread_idx_x() == 0 {
                 exchange.expect(LOGITS, sizes.logit_bytes());
@@ -483,7 +482,7 @@ impl<'a, X: Exchange> Run<'a, X> {
             // The next samples are asked for while the first warpgroup works and all wait. Their slot is that of those before these.
             self.prefetch::<O, HALVES>(tiles, next);
             exchange.wait_for_logits(tiles, sizes, logits);
-            if tiles.me.thread() < SLOTS {
+            if tiles.me.thread() < X::FINISHERS {
                 // Of a part without samples it may lie behind the losses; nothing is written then.
                 let losses = self.losses.wrapping_add(self.first_of::<O>(part) as usize);
                 loss_gradient(exchange, tiles, sizes, gradients, rows, losses);
@@ -494,6 +493,7 @@ impl<'a, X: Exchange> Run<'a, X> {
                 tiles.samples(buffer).set(row, sample_after);
             }
             // On its way while all wait.
+            let with = self.step_of::<O>(part);
             let early = Prefetched::load::<O, HALVES>((&self.state, tiles, sizes), &with, class_tile, buffer);
             exchange.wait_for_gradients(tiles, sizes, gradients);
             backward::<O, HALVES>(
@@ -548,16 +548,13 @@ impl<'a, X: Exchange> Run<'a, X> {
 const LOGITS: u32 = 0;
 const GRADIENTS: u32 = 1;
 
-/// Threads that finish logits: four for each sample and each block to send to.
-const SLOTS: u32 = 4 * BATCH;
-
 /// Bytes of gradients that a block gets in a round: a part of 64 rows of 16 classes.
 const GRADIENT_BYTES: u32 = BATCH * 32;
 
 /// Sums the logits of this block's samples, writes their losses, and sends `p - onehot`, scaled and split, to all blocks; 0 for rows that the batch lacks.
 ///
-/// Four lanes have a sample, and every block of the cluster has four lanes that send the sample to it: 64 / blocks samples, blocks, four lanes are
-/// [`SLOTS`].
+/// Four lanes have a sample, and every block of a cluster has four lanes that send the sample to it: 64 / blocks samples, blocks, four lanes are
+/// [`Exchange::FINISHERS`].
 ///
 /// # Safety
 /// `losses` has a slot for each of the step's `rows`.
@@ -578,7 +575,7 @@ unsafe fn loss_gradient<X: Exchange, const HALVES: usize>(
     // number of blocks, and has ended the round before, since its partial logits of this one are here.
     unsafe {
         let label = tiles.labels(round.buffer).get_unchecked(row);
-        let logits = finish_logits(tiles, round.buffer, sizes, sample);
+        let logits = finish_logits::<X, HALVES>(tiles, round.buffer, sizes, sample);
         let quad = tiles.me.lane() % 4;
         let share = 1.0 / logits.sum;
         let Four(scale) = tiles.scales().four(Table::Gradient, quad);
