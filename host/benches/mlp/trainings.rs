@@ -161,7 +161,10 @@ fn figures(bench: &mut Bench, section: &str, row: &Row, trained: &Trained) -> an
     let steps = (n / f64::from(row.options.batch)).ceil();
     // 64 samples are multiplied at once, and exchanged.
     let parts = f64::from(row.options.batch.div_ceil(64));
-    let of_exchange = (on_gpu && trained.engine == Engine::Epoch).then(|| steps * parts * EXCHANGE / times.min);
+    // Of more units the blocks are no cluster, and their exchange has no such floor.
+    let is_cluster = row.options.hidden.iter().all(|&n_hidden| n_hidden <= 256);
+    let of_exchange =
+        (on_gpu && is_cluster && trained.engine == Engine::Epoch).then(|| steps * parts * EXCHANGE / times.min);
     bench.output.json(&json!({
         "section": section, "what": row.name, "device": row.device.to_string(), "device_name": row.device.name(),
         "engine": trained.engine, "precision": row.options.precision, "batch": row.options.batch, "hidden": row.options.hidden,
