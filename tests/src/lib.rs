@@ -37,6 +37,7 @@
 //! | `mlp/layers.rs` | training layer by layer differs from the plain program, in some shape, optimiser or precision, or does not go on where it stopped |
 //! | `mlp/epoch.rs` | training a whole epoch in one launch differs from the plain program, does not go on where it stopped, or misses the reference curve |
 //! | `mlp/same_bits.rs` | a training has other bits in a second run, or on a second GPU of a kind |
+//! | `mlp/sweeps.rs` | a sweep that is stopped leaves a journal that does not go on, or a model that goes wrong in its last update counts as good |
 //! | `mlp/epoch_wide.rs` | the engine `epoch` differs from the plain program with more units than a cluster has, loses a network of a sweep, or is chosen where `layers` is faster |
 //! | `mlp/epoch_short.rs` | the engine `epoch` in `tf32`, `bf16` or `f16` is less exact than one half of 11 bits, or another engine trains |
 //! | `mlp/scales.rs` | the engine `epoch` is not single precision for networks of other magnitudes, or does not leave what it cannot hold to `layers` |

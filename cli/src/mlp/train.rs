@@ -39,8 +39,19 @@ pub fn run(args: &TrainArgs) -> Result<()> {
         Some(checkpoint) => Some(checkpoint.network()?),
         None => network.clone(),
     };
-    let first =
-        || Options { loss: network.as_ref().map_or_else(Default::default, Network::loss), ..Options::default() };
+    // What goes on from a network has its shape.
+    let first = || {
+        let Some(network) = &network else { return Options::default() };
+        let sizes = network.sizes();
+        Options {
+            hidden: sizes[1..sizes.len() - 1].to_vec(),
+            activation: network.activation(),
+            layer_norm: !network.layer_norms().is_empty(),
+            batch_norm: !network.batch_norms().is_empty(),
+            loss: network.loss(),
+            ..Options::default()
+        }
+    };
     let base = checkpoint.as_ref().map_or_else(first, |checkpoint| checkpoint.options().clone());
     let mut options = args.training.options(base)?;
     options.threads = args.threads.threads.or(options.threads);

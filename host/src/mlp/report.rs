@@ -216,6 +216,15 @@ impl SweepModel {
             test_loss: None,
         }
     }
+
+    /// Notes what the test set says about a model that was trained to its end. A loss that is not finite means that its last update went wrong, which no loss of the epoch shows.
+    pub(super) fn rate(&mut self, accuracy: Option<f64>, loss: f64) {
+        if loss.is_finite() {
+            (self.test_accuracy, self.test_loss) = (accuracy, Some(loss));
+        } else {
+            self.diverged = self.epochs.pop().map(|last| last.epoch);
+        }
+    }
 }
 
 /// Report of a sweep.

@@ -1,6 +1,6 @@
 //! Many models of one shape, trained side by side: seeds and learning rates compared.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -154,7 +154,10 @@ impl SweepBuilder {
             let n = result.epochs.len();
             let are_numbered = result.epochs.iter().zip(1..).all(|(epoch, number)| epoch.epoch == number);
             let is_whole = match result.diverged {
-                None => n == self.options.epochs as usize && result.test_accuracy.is_some() == is_rated,
+                None => {
+                    let is_tested = result.test_loss.is_some() == self.test.is_some();
+                    n == self.options.epochs as usize && is_tested && result.test_accuracy.is_some() == is_rated
+                }
                 Some(epoch) => epoch <= self.options.epochs && epoch as usize == n + 1,
             };
             let is_share = result.test_accuracy.is_none_or(|share| (0.0..=1.0).contains(&share));
@@ -173,7 +176,11 @@ impl SweepBuilder {
         if self.options.held_out > 0 {
             return Err(Error::option("held_out", self.options.held_out, "0 in a sweep"));
         }
+        let mut keys = BTreeSet::new();
         for &(seed, learning_rate) in &self.models {
+            if !keys.insert(key((seed, learning_rate))) {
+                return Err(Error::option("models", key((seed, learning_rate)), "each seed and learning rate once"));
+            }
             let options = Options { seed, learning_rate, ..self.options.clone() };
             Trainer::builder(&self.train).options(options).check()?;
         }
@@ -361,13 +368,11 @@ impl Sweep {
         let train = self.setup.train.as_ref().ok_or_else(|| Error::shape("training set", "one", "none"))?;
         let mut trainer = Trainer::builder(train).options(options).build(&self.device)?;
         let start = Instant::now();
-        let (mut done, mut is_stopped) = (0, false);
+        let mut done = 0;
         let end = trainer.run(|progress| {
             // In the middle of an epoch too, which may take minutes.
             done = progress.latest.as_ref().map_or(done, |epoch| epoch.epoch);
-            let answer = told(done.into());
-            is_stopped |= answer.is_break();
-            answer
+            told(done.into())
         });
         let trained = start.elapsed();
         match end {
@@ -378,9 +383,11 @@ impl Sweep {
         let epochs = trainer.epochs().iter();
         model.repeated_epochs = epochs.clone().filter(|epoch| epoch.repeated).count() as u64;
         model.epochs = epochs.map(|epoch| SweepEpoch { epoch: epoch.epoch, loss: epoch.loss }).collect();
-        if let (Some(test), None, false) = (&self.test, model.diverged, is_stopped) {
+        // One that a stop left in the middle is not tested; one that it met behind its last epoch is finished, and goes into the journal.
+        let is_whole = model.diverged.is_none() && model.epochs.len() == self.options.epochs as usize;
+        if let Some(test) = self.test.as_ref().filter(|_| is_whole) {
             let found = trainer.evaluate(test)?;
-            (model.test_accuracy, model.test_loss) = (found.share(), Some(found.loss));
+            model.rate(found.share(), found.loss);
         }
         Ok((model, trained))
     }

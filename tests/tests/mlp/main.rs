@@ -27,3 +27,4 @@ mod scales;
 mod scaling;
 mod short_formats;
 mod smoothing;
+mod sweeps;

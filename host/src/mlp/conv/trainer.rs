@@ -185,7 +185,8 @@ impl ConvTrainer {
         }
         let position = &mut self.position;
         position.step = done;
-        position.loss_sum += losses.iter().map(|&loss| f64::from(loss)).sum::<f64>();
+        // Added one by one, so that an interruption changes no bit of the sum.
+        position.loss_sum = losses.iter().fold(position.loss_sum, |sum, &loss| sum + f64::from(loss));
         position.seconds += begun.elapsed().as_secs_f64();
         if done < steps {
             return Ok(false);

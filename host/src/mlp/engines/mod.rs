@@ -19,6 +19,8 @@ pub(super) struct EpochPlan<'a> {
     pub seed: u32,
     /// First step to do; earlier ones were done before an interruption.
     pub from_step: u32,
+    /// Sum of the losses of the steps before: the sum goes on from it, so that an interruption changes no bit of it.
+    pub loss_before: f64,
     /// The learning rate of every step of the epoch.
     pub learning_rates: &'a [f64],
     /// Updates done before this epoch; Adam's bias correction of step `s` uses `updates + s + 1`.
@@ -28,7 +30,7 @@ pub(super) struct EpochPlan<'a> {
 /// The result of training the rest of an epoch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct EpochOutcome {
-    /// Sum over the samples seen of the loss before their batch's update.
+    /// Sum over the epoch's samples seen so far, also before an interruption, of the loss before their batch's update.
     pub loss_sum: f64,
     /// Number of steps done from the epoch's beginning: fewer than all if the caller stopped it.
     pub next_step: u32,

@@ -185,6 +185,7 @@ impl Trainer {
             epoch: number,
             seed: seed_in_32_bits(self.options.seed),
             from_step: self.position.step,
+            loss_before: self.position.loss_sum,
             learning_rates: &learning_rates,
             updates: before,
         };
@@ -199,7 +200,7 @@ impl Trainer {
         let kept = (self.position.updates, self.position.step, self.position.loss_sum, self.position.seconds);
         self.position.updates = before + u64::from(outcome.next_step);
         self.position.step = outcome.next_step;
-        self.position.loss_sum += outcome.loss_sum;
+        self.position.loss_sum = outcome.loss_sum;
         self.position.seconds += seconds;
         if outcome.next_step < steps {
             return Ok(false);

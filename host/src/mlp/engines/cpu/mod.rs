@@ -280,7 +280,8 @@ impl<T: Real> Train for CpuEngine<T> {
         let (images, labels, regression) = (set.images(), set.labels(), regression(self.options.loss));
         let order = reference::epoch_order(plan.seed, plan.epoch, set.len());
         let batches = order.chunks(self.options.batch as usize).zip(plan.learning_rates);
-        let mut outcome = EpochOutcome { next_step: plan.from_step, ..EpochOutcome::default() };
+        let mut outcome =
+            EpochOutcome { next_step: plan.from_step, loss_sum: plan.loss_before, ..EpochOutcome::default() };
         for (step, (batch, &learning_rate)) in (0u32..).zip(batches).skip(plan.from_step as usize) {
             let training = &mut self.training;
             training.updates = plan.updates + u64::from(step);

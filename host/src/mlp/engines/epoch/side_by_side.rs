@@ -100,7 +100,7 @@ impl SideBySide {
             stream.copy(kept, 0, &networks.values, 0, first_values.len())?;
             kernels.train(stream, networks, set, course, epochs, 0)?;
             let losses = course.step_losses(stream)?;
-            let mut outcomes: Vec<_> = losses.chunks_exact(n_steps).map(|losses| outcome(losses, 0)).collect();
+            let mut outcomes: Vec<_> = losses.chunks_exact(n_steps).map(|losses| outcome(losses, 0.0, 0)).collect();
             for model in networks.left(stream)? {
                 // What has diverged stays so.
                 if reports[model].diverged.is_some() {
@@ -110,6 +110,7 @@ impl SideBySide {
                     epoch: epochs,
                     seed: seed_in_32_bits(models[model].0),
                     from_step: 0,
+                    loss_before: 0.0,
                     learning_rates: &rates_of(&models[model]),
                     updates: before,
                 };
@@ -154,8 +155,7 @@ impl SideBySide {
                 };
                 let right =
                     classes.iter().zip(test.labels()).filter(|&(&class, &label)| class == u32::from(label)).count();
-                report.test_accuracy = Some(right as f64 / n as f64);
-                report.test_loss = Some(loss_sum / n as f64);
+                report.rate(Some(right as f64 / n as f64), loss_sum / n as f64);
             }
         }
         Ok((reports, trained))

@@ -326,11 +326,11 @@ fn order_steps(arrays: &TrainArrays) -> u32 {
     arrays.losses.len() as u32
 }
 
-/// Computes the outcome from the losses of the steps `from` to `to`.
-fn outcome(losses: &[f32], from: u32, to: u32) -> EpochOutcome {
+/// Computes the outcome from the losses of the steps `from` to `to`, and the sum of those before.
+fn outcome(losses: &[f32], loss_before: f64, from: u32, to: u32) -> EpochOutcome {
     let own = &losses[from as usize..to as usize];
     EpochOutcome {
-        loss_sum: own.iter().map(|&loss| f64::from(loss)).sum(),
+        loss_sum: own.iter().fold(loss_before, |sum, &loss| sum + f64::from(loss)),
         next_step: to,
         bad_step: own.iter().position(|loss| !loss.is_finite()).map(|at| from + at as u32),
         ..EpochOutcome::default()
@@ -405,7 +405,7 @@ impl Train for LayersEngine {
             }
             (Graphs::Staged(_), None) => return Err(no_training()),
         }
-        let outcome = outcome(&stream.read(&arrays.losses)?, plan.from_step, step);
+        let outcome = outcome(&stream.read(&arrays.losses)?, plan.loss_before, plan.from_step, step);
         Ok(EpochOutcome { transfer_s: transfer_ms.map(|ms: f64| ms / 1e3), ..outcome })
     }
 
