@@ -224,10 +224,11 @@ fn parse_columns(
         if !found {
             return Ok::<_, Fault>(None);
         }
-        // Where the record begins; the reader is in the line after it.
+        // Where the record begins; the reader is in the line after it, or, where a quote was never closed, at the end of the file.
+        let is_open = record.as_slice().last() == Some(&b'\n');
         let within = record.as_slice().iter().filter(|&&byte| byte == b'\n').count() as u64;
         if record.len() > 1 || !record.as_slice().trim_ascii().is_empty() {
-            return Ok(Some(lines.position().line().saturating_sub(1 + within).max(1)));
+            return Ok(Some(lines.position().line().saturating_sub(within + u64::from(!is_open)).max(1)));
         }
     };
     let empty = || Fault::Line(1, "holds no samples, at least 1 is expected".into());
@@ -254,6 +255,11 @@ fn parse_columns(
         return Err(Fault::Line(first, format!("has {n_fields} columns, {expected}")));
     }
     loop {
+        // No number has one: a quote that is never closed takes all that follows, and its last line break with it.
+        if let Some(at) = record.iter().position(|field| field.contains(&b'\n')) {
+            let reason = format!("column {} has a line break between quotes: is a quote not closed?", at + 1);
+            return Err(Fault::Line(line, reason));
+        }
         if record.len() != n_fields {
             let reason = format!("has {} columns, {n_fields} are expected as in line {first}", record.len());
             return Err(Fault::Line(line, reason));

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use warpplay::mlp::{Checkpoint, Dataset, Network, Split};
+use warpplay::mlp::{Checkpoint, Dataset, Layer, Network, Split, WeightLayout};
 use warpplay_tests::backends::kernel_devices;
 use warpplay_tests::journals::{Journaled, refused_without_journal};
 use warpplay_tests::programs::{self, Scratch, has, interrupt};
@@ -171,6 +171,28 @@ fn weights_are_evaluated_as_they_were_trained_in_both_layouts() {
     scratch.ok(&format!("train {TINY} --epochs 1 --json on.json --start net.safetensors"));
     let (on, run) = (scratch.json("on.json"), scratch.json("run.json"));
     assert!(on["report"]["epochs"][0]["loss"].as_f64() < run["report"]["epochs"][0]["loss"].as_f64());
+}
+
+/// `train --start` takes the network's shape from its file, and `evaluate` refuses outputs that are no numbers, as `predict` does.
+#[test]
+fn a_weight_file_says_its_shape_and_outputs_that_are_not_finite_are_an_error() {
+    let scratch = new_scratch();
+    let layer = |n_inputs: u32, n_outputs: u32, weight: f32| {
+        let (weights, bias) = (vec![weight; (n_inputs * n_outputs) as usize], vec![0.1; n_outputs as usize]);
+        Layer { n_inputs, n_outputs, weights, bias }
+    };
+    for (name, weight) in [("net", 0.01), ("huge", 3e38)] {
+        let network = Network::new(vec![layer(784, 4, weight), layer(4, 10, weight)]).expect("a network");
+        network.save(scratch.path(name), WeightLayout::InOut).expect("saved");
+    }
+    let data = "--device cpu --drawn 64 --drawn-test 16";
+    scratch.ok(&format!("train {data} --epochs 1 --start net --json run.json"));
+    assert_eq!(scratch.json("run.json")["report"]["options"]["hidden"], serde_json::json!([4]));
+    let said = scratch.fails(1, &format!("train {data} --epochs 1 --start net --hidden 5"));
+    assert!(said.contains("[784, 5, 10]"), "{said}");
+    let said = scratch.fails(1, "evaluate --device cpu --drawn-test 16 --weights huge --json out.json");
+    assert!(said.contains("huge: the network's outputs for") && said.contains("are not finite"), "{said}");
+    assert!(!scratch.names().contains(&"out.json".to_string()));
 }
 
 /// A grey PNG file.

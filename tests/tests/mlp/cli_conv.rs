@@ -133,6 +133,7 @@ fn what_is_not_allowed_is_named() {
         ("--drawn 0", "option drawn: 0"),
         ("--json x --save-weights x", "--save-weights and --json"),
         ("--train-set x", "--train-set and --test-set"),
+        ("--drawn 20 --image-size 99x1", "--image-size is only for CSV files"),
     ] {
         let said = scratch.fails(2, &format!("train-conv --device cpu {wrong}"));
         assert!(said.contains(named), "{wrong}: {said}");

@@ -7,7 +7,7 @@ use warpplay::mlp::{Dataset, Evaluation, Loss};
 
 use super::TrainConvArgs;
 use crate::common::table::thousands;
-use crate::common::{self, OutputFile, plot};
+use crate::common::{self, OutputFile, Usage, plot};
 use crate::mlp::train::show;
 use crate::mlp::{chart, check, table};
 
@@ -40,6 +40,9 @@ pub fn run(args: &TrainConvArgs) -> Result<()> {
     let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let mut data = args.data.clone();
     data.image_size = args.image_size;
+    if data.image_size.is_some() && (data.train_set.is_none() || data.train_labels.is_some()) {
+        return Err(Usage("--image-size is only for CSV files: other files of images say their size".into()).into());
+    }
     let (train, test) = data.load(Loss::CrossEntropy, None)?;
     data.say_if_drawn(args.output.quiet)?;
     let device = args.device.open()?;
