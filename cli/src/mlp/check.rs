@@ -1,7 +1,9 @@
 //! What must hold of every result, whatever was trained.
 
+use std::path::Path;
+
 use anyhow::{Result, ensure};
-use warpplay::mlp::{EpochReport, Evaluation, Report};
+use warpplay::mlp::{Dataset, EpochReport, Evaluation, Report};
 
 /// Checks a training.
 ///
@@ -48,6 +50,16 @@ pub fn lost(epochs: &[EpochReport]) -> Option<String> {
 
 fn losses(epoch: &EpochReport) -> impl Iterator<Item = f64> {
     [Some(epoch.loss), epoch.test_loss, epoch.validation_loss].into_iter().flatten()
+}
+
+/// Checks that a network says something about a set.
+///
+/// # Errors
+/// Its loss is not finite: a fault of the weights.
+pub fn finite(found: &Evaluation, weights: &Path, set: &Dataset) -> Result<()> {
+    let loss = found.loss;
+    ensure!(loss.is_finite(), "{}: the network's loss for {} is {loss}, not finite", weights.display(), set.source());
+    Ok(())
 }
 
 /// Checks an evaluation.

@@ -220,11 +220,16 @@ impl DataFlags {
             (None, Header::Yes | Header::No) => "--header",
             (None, Header::Auto) => return Ok(()),
         };
-        let sets = [(&self.train_set, &self.train_labels), (&self.test_set, &self.test_labels)];
-        if sets.iter().any(|(set, labels)| set.is_some() && labels.is_none()) {
+        if self.has_csv() {
             return Ok(());
         }
         Err(Usage(format!("{flag} is only for CSV files, named by --train-set or --test-set")).into())
+    }
+
+    /// Whether one of the two sets is a CSV file, which has its labels in it.
+    pub fn has_csv(&self) -> bool {
+        let sets = [(&self.train_set, &self.train_labels), (&self.test_set, &self.test_labels)];
+        sets.iter().any(|(set, labels)| set.is_some() && labels.is_none())
     }
 
     /// One of the sets that are named by their files.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::Serialize;
 use warpplay::Device;
 use warpplay::mlp::{Activation, Classifier, Evaluation, Network, Options, Split};
@@ -90,8 +90,7 @@ pub fn run(args: &EvaluateArgs) -> Result<()> {
     data.say_if_drawn(args.output.quiet)?;
     let found = classifier.evaluate(&set)?;
     check::evaluation(&found)?;
-    let weights = args.classify.weights.display();
-    ensure!(found.loss.is_finite(), "{weights}: the network's outputs for {} are not finite", set.source());
+    check::finite(&found, &args.classify.weights, &set)?;
     if let Some(json) = json {
         let facts =
             Facts { data: set.source(), weights: args.classify.weights.display().to_string(), sizes, report: &found };

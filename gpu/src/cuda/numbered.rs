@@ -1,7 +1,7 @@
 //! Values sent through global memory with the number of their round beside them, between blocks that run at the same time (a cooperative launch).
 //!
 //! A slot is 16 bytes: two words, each with the round behind it in the same 8 bytes, which are stored and loaded in one piece. So who reads the number has the word too, without a fence or a
-//! counter: the reader loads until both numbers are there. It takes half of the bytes, which for a few kilobytes is little beside the latency of a barrier.
+//! counter: the reader loads until both numbers are there. Nothing else is ordered by it. It takes half of the bytes, which for a few kilobytes is little beside the latency of a barrier.
 //!
 //! Under `simt` the stores are plain ones, [`Numbered::meet`] is a barrier of the grid, and a number that is not there behind it is a fault.
 //!

@@ -243,7 +243,11 @@ fn parse_columns(
         _ => has_label.then_some(0),
     };
     if header {
-        line = next(&mut record)?.ok_or_else(empty)?;
+        let is_broken = record.as_slice().contains(&b'\n');
+        line = next(&mut record)?.ok_or_else(|| match is_broken {
+            true => Fault::Line(first, "has a line break between quotes: is a quote not closed?".into()),
+            false => empty(),
+        })?;
     }
     let n_pixels = n_fields.saturating_sub(usize::from(has_label)) as u64;
     let (rows, cols) = format.image_size.unwrap_or((1, u32::try_from(n_pixels).unwrap_or(u32::MAX)));

@@ -81,9 +81,9 @@ named! {
 named! {
     /// The implementation that trains and classifies.
     Engine, "engine":
-    /// The fastest engine that the shape and the options allow: [`Engine::Epoch`] if possible, else [`Engine::Layers`]; on the CPU back end [`Engine::Cpu`].
+    /// The fastest engine that the shape and the options allow: [`Engine::Epoch`] if possible and not known to be slower, else [`Engine::Layers`]; on the CPU back end [`Engine::Cpu`].
     Auto = "auto",
-    /// One launch per epoch: a cluster of blocks keeps the weights on the chip.
+    /// One launch per epoch: 2 to 32 blocks keep the weights on the chip.
     Epoch = "epoch",
     /// A few kernels per layer, replayed as a CUDA graph; any shape.
     Layers = "layers",

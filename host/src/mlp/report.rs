@@ -195,7 +195,7 @@ pub struct SweepModel {
     /// Number of epochs repeated by the engine `layers`: see [`EpochReport::repeated`].
     #[serde(default)]
     pub repeated_epochs: u64,
-    /// The epoch in which its loss ceased to be finite.
+    /// The epoch in which its loss, or in whose last update its weights or test loss, ceased to be finite.
     pub diverged: Option<u32>,
     /// Share of the test set that it classifies correctly at the end, 0 to 1; `None` without a test set, in a regression and for a model that diverged.
     pub test_accuracy: Option<f64>,
@@ -217,13 +217,18 @@ impl SweepModel {
         }
     }
 
-    /// Notes what the test set says about a model that was trained to its end. A loss that is not finite means that its last update went wrong, which no loss of the epoch shows.
+    /// Notes what the test set says about a model that was trained to its end. With a loss that is not finite the model is [lost](Self::lose).
     pub(super) fn rate(&mut self, accuracy: Option<f64>, loss: f64) {
         if loss.is_finite() {
             (self.test_accuracy, self.test_loss) = (accuracy, Some(loss));
         } else {
-            self.diverged = self.epochs.pop().map(|last| last.epoch);
+            self.lose();
         }
+    }
+
+    /// Notes that the last update went wrong, which no loss of the epoch shows.
+    pub(super) fn lose(&mut self) {
+        self.diverged = self.epochs.pop().map(|last| last.epoch);
     }
 }
 

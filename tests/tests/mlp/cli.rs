@@ -191,7 +191,7 @@ fn a_weight_file_says_its_shape_and_outputs_that_are_not_finite_are_an_error() {
     let said = scratch.fails(1, &format!("train {data} --epochs 1 --start net --hidden 5"));
     assert!(said.contains("[784, 5, 10]"), "{said}");
     let said = scratch.fails(1, "evaluate --device cpu --drawn-test 16 --weights huge --json out.json");
-    assert!(said.contains("huge: the network's outputs for") && said.contains("are not finite"), "{said}");
+    assert!(said.contains("huge: the network's loss for") && said.contains("not finite"), "{said}");
     assert!(!scratch.names().contains(&"out.json".to_string()));
 }
 

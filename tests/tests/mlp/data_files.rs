@@ -78,6 +78,7 @@ fn csv_files_are_not_believed() {
         ("1,2\n0,1,2\n", 2, "has 3 columns, 2 are expected as in line 1".into()),
         ("0,1\n1,\"8\n", 2, "column 2 has a line break between quotes: is a quote not closed?".into()),
         ("0,1\n1,\"5,6\n2,9\n", 2, "column 2 has a line break between quotes: is a quote not closed?".into()),
+        ("\"a,b\n1,2\n", 1, "has a line break between quotes: is a quote not closed?".into()),
         ("1,\"8\n", 1, "column 2 has a line break between quotes: is a quote not closed?".into()),
         ("label,a\n1,2\n\n0\n", 4, "has 1 columns, 2 are expected as in line 1".into()),
         ("1,2,3\n0,1,256\n", 2, format!("the pixel in column 3 is \"256\", {pixel}")),

@@ -1,6 +1,6 @@
 //! `evaluate-conv`: a network of convolutions on a labelled set.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use serde::Serialize;
 use warpplay::mlp::conv::{ConvClassifier, ConvNetwork, ConvOptions};
 use warpplay::mlp::{Evaluation, Loss, Split};
@@ -51,8 +51,7 @@ pub fn run(args: &EvaluateConvArgs) -> Result<()> {
     data.say_if_drawn(args.output.quiet)?;
     let found = classifier.evaluate(&set)?;
     check::evaluation(&found)?;
-    let what = weights.display();
-    ensure!(found.loss.is_finite(), "{what}: the network's outputs for {} are not finite", set.source());
+    check::finite(&found, weights, &set)?;
     if let Some(json) = json {
         let facts = Facts {
             data: set.source(),

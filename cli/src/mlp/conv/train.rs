@@ -40,7 +40,7 @@ pub fn run(args: &TrainConvArgs) -> Result<()> {
     let plot = OutputFile::prepare_option(args.plots.file(PLOT)?.as_deref())?;
     let mut data = args.data.clone();
     data.image_size = args.image_size;
-    if data.image_size.is_some() && (data.train_set.is_none() || data.train_labels.is_some()) {
+    if data.image_size.is_some() && !data.has_csv() {
         return Err(Usage("--image-size is only for CSV files: other files of images say their size".into()).into());
     }
     let (train, test) = data.load(Loss::CrossEntropy, None)?;

@@ -101,7 +101,7 @@ pub(super) unsafe fn backward<O: Optimizer, const HALVES: usize>(
     (state, mut early): (&State, Prefetched),
 ) {
     let Values { w1: weights, w2, b2 } = network;
-    // The tile `h` is complete.
+    // The tile `h` is complete, and so is that of the gradients, which other threads may have taken from global memory.
     sync_threads();
     if warp < 4 {
         hidden_gradient(tiles, hidden);

@@ -1,4 +1,4 @@
-//! Classification: logits, classes and losses of any number of images, a batch a cluster at a time.
+//! Classification: logits, classes and losses of any number of images, a batch at a time by a cluster, or by all blocks of a cooperative launch.
 
 use crate::cuda::sync::sync_threads;
 use crate::cuda::thread::{lane, thread_idx_x, warp_index};
@@ -21,6 +21,8 @@ use crate::unroll::unroll;
 )]
 #[require(n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE) && n_inputs <= super::MOST_INPUTS && clusters_per_model >= 1)]
 #[require(losses.is_none() || !labels.is_none())]
+#[require(n_hidden <= super::MOST_HIDDEN && mail.is_none() == is_cluster(n_hidden) && arrivals.is_none() == is_cluster(n_hidden))]
+#[require(first_model < n_models && (first_model == 0 && is_cluster(n_hidden) || clusters_per_model == 1 && !is_cluster(n_hidden)))]
 pub struct ClassifyTask {
     /// `[n_samples, n_inputs]`, aligned to 16 bytes.
     #[len(n_samples * n_inputs)]
@@ -179,7 +181,7 @@ unsafe fn classify<X: Exchange, const HALVES: usize>(task: ClassifyTask) {
         if !task.active.is_null() && warp < 4 {
             mark_active(&task, &sizes, model, t, &active);
         }
-        // No block leaves while another may still write to its shared memory.
+        // No block of a cluster leaves while another may still write to its shared memory.
         exchange.sync();
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Round {
 pub(super) trait Exchange: Copy {
     /// Whether it is that of a cluster.
     const CLUSTER: bool;
-    /// Threads that finish the logits of a block's samples, whole warps: four for a sample, and for each block to which its gradients are sent.
+    /// Threads that finish the logits of a block's samples, whole warps: four for a sample, times the blocks to which its gradients are sent, or the [`SHARES`](Self::SHARES).
     const FINISHERS: u32;
     /// Parts of a warp that share the blocks whose partial logits are added up; each has all samples of the block.
     const SHARES: u32;

@@ -71,7 +71,7 @@ impl Step {
     }
 }
 
-/// `1 / power`, of a power of two.
+/// `1 / power`, of a power of two from 2⁻¹²⁶ to 2¹²⁶.
 #[device_inline]
 pub(super) fn inverse_power(power: f32) -> f32 {
     f32::from_bits(0x7F00_0000u32.wrapping_sub(power.to_bits()))
@@ -187,7 +187,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// The part of `thread` of the block `rank` of a cluster with `state`.
+    /// The part of `thread` of the block `rank` of a network with `state`.
     ///
     /// # Safety
     /// `state` has [`n_state_values`] of the network.

@@ -28,7 +28,7 @@ const MOST_WIDE_BATCH: u32 = 192;
 
 /// Checks that this engine supports `setup` on this device.
 ///
-/// Requirements: clusters of blocks (compute capability 9.0), f32, tf32, bf16 or f16 (the last three by numbers of 11 bits), rectifiers, cross-entropy, images of bytes, one hidden layer of at most 512 units (16 per block), a number of pixels that is a multiple of 16 and at
+/// Requirements: clusters of blocks (compute capability 9.0), f32, tf32, bf16 or f16 (the last three by numbers of 11 bits), rectifiers, cross-entropy, images of bytes, one hidden layer of at most 512 units (16 per block; above 256 on a device with at least 32 multiprocessors), a number of pixels that is a multiple of 16 and at
 /// most 944 (as many as the kernel's warps have), and at most 16 classes; for training also batches of at most 256 samples from a set on the device, and an epsilon of
 /// at least 1e-12 where the optimiser has one.
 ///
@@ -123,7 +123,7 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
 }
 
 /// Whether this engine, which [`fits`], is faster than `layers`. It is not where steps of `layers` are large: its parts of 64 samples follow each other, and those of blocks that are no cluster wait for global memory. Of 512 units
-/// in one half, measured on an H200, `layers` is faster with 256 samples a step, by 1 % (SGD) and 9 % (Adam); with 192 it takes 18 to 31 % more time.
+/// in one half, measured on an H200, `layers` is faster with 256 samples a step, by 1 % (SGD) and 9 % (Adam); with 192 it takes 18 to 31 % more time. In f32 it takes 12 to 21 % more with 256. Fewer units than 512 were not measured.
 pub(in crate::mlp) fn is_faster(setup: &Setup) -> bool {
     let wide = setup.sizes.get(1).is_some_and(|&n_hidden| !is_cluster(n_hidden));
     setup.train.is_none()

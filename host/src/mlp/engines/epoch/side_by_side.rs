@@ -1,4 +1,4 @@
-//! Many models of one shape, trained at once: a cluster of blocks each.
+//! Many models of one shape, trained together, epoch by epoch: a cluster of blocks each, all at once; with more units than a cluster has, launches one behind the other.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -134,13 +134,23 @@ impl SideBySide {
                 break;
             }
         }
-        if let Some((test, set)) = test {
+        let is_whole =
+            |report: &SweepModel| report.diverged.is_none() && report.epochs.len() == options.epochs as usize;
+        if test.is_none() {
+            // The last update may have gone wrong, which no loss of the epoch shows.
+            for (model, report) in reports.iter_mut().enumerate().filter(|(_, report)| is_whole(report)) {
+                if !unpack(&values_of(stream, &networks.values, alone, model)?, alone).is_finite() {
+                    report.lose();
+                }
+            }
+        }
+        if let Some((test, set)) = test.as_mut().filter(|_| reports.iter().any(is_whole)) {
             kernels.classify(stream, networks, set)?;
             let answers = set.found(stream)?;
             let n = test.len();
             let found = answers.classes.chunks_exact(n).zip(answers.losses.chunks_exact(n));
             for (model, (report, (classes, losses))) in reports.iter_mut().zip(found).enumerate() {
-                if report.diverged.is_some() {
+                if !is_whole(report) {
                     continue;
                 }
                 let again = match answers.left.contains(&model) {
