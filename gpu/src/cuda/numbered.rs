@@ -105,14 +105,21 @@ impl Numbered {
     #[device_inline]
     #[track_caller]
     pub unsafe fn receive(self, slot: usize, round: u32) -> [u32; 2] {
+        let is_there = |words: [u64; 2]| (words[0] >> 32) as u32 == round && (words[1] >> 32) as u32 == round;
+        #[cfg(target_arch = "nvptx64")]
         loop {
             // SAFETY: the slot is there, as the caller says.
             let words = unsafe { self.look(slot) };
-            if (words[0] >> 32) as u32 == round && (words[1] >> 32) as u32 == round {
+            if is_there(words) {
                 return words.map(|word| word as u32);
             }
-            #[cfg(not(target_arch = "nvptx64"))]
-            panic!("slot {slot} has another round than {round}");
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            // SAFETY: as above.
+            let words = unsafe { self.look(slot) };
+            assert!(is_there(words), "slot {slot} has another round than {round}");
+            words.map(|word| word as u32)
         }
     }
 
