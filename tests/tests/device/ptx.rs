@@ -459,7 +459,14 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_layers_clip", 2),
     ("mlp_layers_advance", 2),
     ("mlp_layers_update", 3),
+    // Two for each of the grid's seven barriers, and one behind what is taken from global memory.
+    ("mlp_epoch_train_grid", 25),
+    ("mlp_epoch_train_decay_grid", 25),
+    ("mlp_epoch_train_momentum_grid", 25),
+    ("mlp_epoch_train_adam_grid", 25),
     ("mlp_epoch_train", 10),
+    // Two barriers of the grid.
+    ("mlp_epoch_classify_grid", 11),
     ("mlp_epoch_classify", 6),
     // High tiles write both halves of their rows one after the other.
     ("tile_wgmma_bf16_256_moments", 4),

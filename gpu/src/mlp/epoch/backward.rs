@@ -5,11 +5,12 @@ use crate::cuda::sync::{sync_threads, whole_warp};
 use crate::cuda::warp::{ALL, shuffle};
 use crate::cuda::{math, wgmma};
 
-use super::forward::{Hidden, Sizes, Tiles, Weights, operand, row_word, store_w1, store_w2, tile_word};
+use super::forward::{Hidden, operand, store_w1, store_w2};
 use super::halves::{each_half, halves, multiplied, product};
 use super::network::Values;
 use super::optimizer::{Optimizer, SecondMoments, State, Step, TileMoments, inverse_power};
 use super::scale::{DZ1_BY_PRODUCT, SECOND, Table, W1_BY_HIDDEN};
+use super::tiles::{Sizes, Tiles, Weights, row_word, tile_word};
 use super::{OPERAND_BYTES, PIXEL, QUARTETS, TILE_ROW_STEP, TILES};
 use crate::unroll::unroll;
 

@@ -6,9 +6,10 @@ use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
 use super::exchange::{Cluster, Exchange, Grid, Mail, Round, n_mail_words};
-use super::forward::{Hidden, Sizes, Tiles, finish_logits, partial_logits, warp_indices};
+use super::forward::{Hidden, finish_logits, partial_logits};
 use super::network::load_network;
 use super::scale::RANGE_WORDS;
+use super::tiles::{Sizes, Tiles, warp_indices};
 use super::{BATCH, HIDDEN, cluster_blocks, is_cluster, n_values};
 use crate::unroll::unroll;
 

@@ -9,7 +9,7 @@ use crate::cuda::numbered::{Numbered, SLOT_WORDS};
 use crate::cuda::sync::{sync_cluster, sync_grid, sync_threads};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, grid_dim_x, strided, thread_idx_x};
 
-use super::forward::{Sizes, Tiles, tile_word};
+use super::tiles::{Sizes, Tiles, tile_word};
 use super::{BATCH, CLASSES, THREADS, cluster_blocks, is_cluster};
 use crate::unroll::unroll;
 
@@ -229,7 +229,7 @@ const GRADIENT_SLOTS: u32 = 2 * (CLASSES / 4) * BATCH;
 /// Slots of the partial logits that a block gets in a buffer: `[pair of classes, block and sample]`.
 const LOGIT_SLOTS: u32 = CLASSES / 2 * BATCH;
 
-/// Words of a [`Grid`]'s mail: the gradients for all blocks in two buffers, then each block's partial logits in two buffers. None for a network that a cluster has.
+/// Words of the mail of a cooperative launch: the gradients for all blocks in two buffers, then each block's partial logits in two buffers. None for a network that a cluster has.
 pub const fn n_mail_words(n_hidden: u32) -> usize {
     let blocks = cluster_blocks(n_hidden);
     if is_cluster(n_hidden) { 0 } else { SLOT_WORDS * 2 * (GRADIENT_SLOTS + blocks * LOGIT_SLOTS) as usize }

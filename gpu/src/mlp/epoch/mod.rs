@@ -40,6 +40,7 @@ mod network;
 mod optimizer;
 mod order;
 mod scale;
+mod tiles;
 mod train;
 
 pub use classify::{

@@ -8,8 +8,9 @@ use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{atomic, memory, wgmma};
 
 use super::exchange::Exchange;
-use super::forward::{Sizes, Tiles, Weights, for_each_weight, store_w1, store_w2};
+use super::forward::{for_each_weight, store_w1, store_w2};
 use super::scale::{Scales, Table, W1_BY_HIDDEN, power, unit_exponent};
+use super::tiles::{Sizes, Tiles, Weights};
 use super::{CLASSES, HIDDEN};
 use crate::unroll::unroll;
 

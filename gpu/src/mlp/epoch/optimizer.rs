@@ -7,8 +7,9 @@
 use crate::cuda::math::{fma, recip_approx_ftz, sqrt_approx_ftz};
 use crate::cuda::memory;
 
-use super::forward::{Sizes, Weights, for_each_weight};
+use super::forward::for_each_weight;
 use super::network::{W2_WARP, for_each_second};
+use super::tiles::{Sizes, Weights};
 use super::{THREADS, TILES, cluster_blocks};
 use crate::unroll::unroll;
 

@@ -7,11 +7,12 @@ use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
 use super::backward::{Prefetched, backward};
 use super::exchange::{Cluster, Exchange, Grid, Mail, Round, n_mail_words};
-use super::forward::{Sizes, Tiles, finish_logits, partial_logits, warp_indices};
+use super::forward::{finish_logits, partial_logits};
 use super::halves::halves;
 use super::network::{Values, W2_WARP, load_network, store_network};
 use super::optimizer::{Adam, Decay, Momentum, Optimizer, Rule, Sgd, State, Step, n_state_values};
 use super::scale::{RANGE_WORDS, Table};
+use super::tiles::{Sizes, Tiles, warp_indices};
 use super::{BATCH, Four, MOST_BATCH, THREADS, cluster_blocks, is_cluster, n_values, order};
 use crate::unroll::unroll;
 
