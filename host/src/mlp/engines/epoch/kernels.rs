@@ -354,7 +354,7 @@ impl Kernels {
                 arrivals,
                 n_models,
             } };
-            // SAFETY: the arrays are of `n_models`, and as the form's kernel wants them; labels are below the number of classes, as a `Dataset` holds them. Launches of one stream, which use the mail one behind the other.
+            // SAFETY: the arrays are of `n_models`, and as the form's kernel wants them; labels are below the number of classes, as a `Dataset` holds them. Launches of one stream use the mail one after the other.
             unsafe { self.train.run(stream, n_models, task)? }
         }
         Ok(())
@@ -442,7 +442,7 @@ impl Kernels {
     }
 
     fn launch_classify(&self, stream: &Stream, task: ClassifyTaskArgs<'_>) -> Result<()> {
-        // SAFETY: the arrays are of `n_models`; labels are below the number of classes, as a `Dataset` holds them. Launches of one stream, which use the mail one behind the other.
+        // SAFETY: the arrays are of `n_models`; labels are below the number of classes, as a `Dataset` holds them. Launches of one stream use the mail one after the other.
         unsafe {
             match &self.classify {
                 ClassifyKernel::Single(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),

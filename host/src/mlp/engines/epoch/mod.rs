@@ -123,7 +123,7 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
 }
 
 /// Whether this engine, which [`fits`], is faster than `layers`. It is not where steps of `layers` are large: its parts of 64 samples follow each other, and those of blocks that are no cluster wait for global memory. Of 512 units
-/// in one half, measured on an H200, `layers` is faster with 256 samples a step, by 1 % (SGD) and 9 % (Adam); with 192 it takes 18 to 31 % more time. In f32 it takes 12 to 21 % more with 256. Fewer units than 512 were not measured.
+/// in one half, measured on an H200, `layers` is as fast with 256 samples a step by SGD and 4 to 9 % faster by Adam; with 192 it takes 17 to 31 % more time. In f32 it takes 12 to 21 % more with 256. Fewer units than 512 were not measured.
 pub(in crate::mlp) fn is_faster(setup: &Setup) -> bool {
     let wide = setup.sizes.get(1).is_some_and(|&n_hidden| !is_cluster(n_hidden));
     setup.train.is_none()
