@@ -144,14 +144,6 @@ pub mod simt;
 pub mod split_mix;
 #[cfg(feature = "tile")]
 pub mod tile;
-#[cfg(any(
-    feature = "azero-layers",
-    feature = "azero-train",
-    feature = "cfr-street",
-    feature = "mlp-epoch",
-    feature = "mlp-layers",
-    feature = "tile"
-))]
 mod unroll;
 
 #[cfg(target_arch = "nvptx64")]

@@ -225,6 +225,31 @@ pub unsafe fn store_matrix_x4_transposed(address: u32, words: [u32; 4]) {
     }
 }
 
+/// Transposes an 8×8 matrix of 16-bit values in the registers of a warp: of `word` as row `g`, columns 2t and 2t + 1 it makes column `g`, rows 2t and 2t + 1. Needs `sm_75`.
+///
+/// All 32 lanes of the warp call it together, as they call the products.
+#[device_inline]
+#[track_caller]
+pub fn transpose_matrix(_: &WholeWarp, word: u32) -> u32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let transposed;
+        // SAFETY: works on registers only; the documentation requires all lanes to be here.
+        unsafe {
+            core::arch::asm!("movmatrix.sync.aligned.m8n8.trans.b16 {0}, {1};", out(reg32) transposed, in(reg32) word, options(nomem, nostack, preserves_flags))
+        };
+        transposed
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let words = hooks::collective(warp::ALL, u64::from(word));
+        let (g, t) = (hooks::lane() / 4, hooks::lane() % 4);
+        let value =
+            |row: u32, column: u32| (words[(4 * row + column / 2) as usize] as u32) >> (16 * (column % 2)) & 0xFFFF;
+        value(2 * t, g) | value(2 * t + 1, g) << 16
+    }
+}
+
 /// The two numbers of a word of bfloat16, the low one first.
 #[device_inline]
 pub fn unpack_bf16(word: u32) -> [f32; 2] {

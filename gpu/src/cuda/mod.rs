@@ -43,6 +43,7 @@
 //! | [`mma`] | tensor cores: products of a warp, their number formats |
 //! | [`wgmma`] | tensor cores driven by four warps, second operand from shared memory |
 //! | [`mailbox`] | values sent to other blocks of a cluster, counted at the receiver |
+//! | [`marked`] | values sent through global memory whose lowest bit says the round |
 //! | [`numbered`] | values sent through global memory with their round's number beside them |
 //! | [`ring`] | blocks of memory copied into shared memory ahead of their use, for a cluster at once |
 //! | [`tensor_map`] | rectangles of a matrix, copied into shared memory by one instruction |
@@ -51,6 +52,7 @@
 pub mod atomic;
 pub mod block;
 pub mod mailbox;
+pub mod marked;
 pub mod math;
 pub mod memory;
 pub mod mma;

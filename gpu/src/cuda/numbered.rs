@@ -37,6 +37,8 @@
 //! assert_eq!(found, [2, 0, 1]);
 //! ```
 
+use crate::unroll::unroll;
+
 /// An array of slots in global memory.
 #[derive(Clone, Copy)]
 pub struct Numbered {
@@ -120,6 +122,37 @@ impl Numbered {
             let words = unsafe { self.look(slot) };
             assert!(is_there(words), "slot {slot} has another round than {round}");
             words.map(|word| word as u32)
+        }
+    }
+
+    /// The same for eight slots, `first` and what `offsets` say behind it, which are asked for together.
+    ///
+    /// # Safety
+    /// As [`receive`](Self::receive), for each slot.
+    #[device_inline]
+    #[track_caller]
+    pub unsafe fn receive_eight(self, first: usize, offsets: [usize; 8], round: u32) -> [[u32; 2]; 8] {
+        #[cfg(target_arch = "nvptx64")]
+        loop {
+            let (mut found, mut missing) = ([[0u32; 2]; 8], 0);
+            unroll!(AT in [0, 1, 2, 3, 4, 5, 6, 7] {
+                // SAFETY: the slots are there, as the caller says.
+                let [low, high] = unsafe { self.look(first + offsets[AT]) };
+                found[AT] = [low as u32, high as u32];
+                missing |= ((low >> 32) as u32 ^ round) | ((high >> 32) as u32 ^ round);
+            });
+            if missing == 0 {
+                return found;
+            }
+        }
+        #[cfg(not(target_arch = "nvptx64"))]
+        {
+            let mut found = [[0u32; 2]; 8];
+            unroll!(AT in [0, 1, 2, 3, 4, 5, 6, 7] {
+                // SAFETY: as above.
+                found[AT] = unsafe { self.receive(first + offsets[AT], round) };
+            });
+            found
         }
     }
 
