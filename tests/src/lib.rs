@@ -39,6 +39,7 @@
 //! | `mlp/same_bits.rs` | a training has other bits in a second run, or on a second GPU of a kind |
 //! | `mlp/sweeps.rs` | a sweep that is stopped leaves a journal that does not go on, or a model that goes wrong in its last update counts as good |
 //! | `mlp/epoch_wide.rs` | the engine `epoch` differs from the plain program with more units than a cluster has, loses a network of a sweep, or is chosen where `layers` is faster |
+//! | `mlp/epoch_deep.rs` | the engine `epoch` differs from the plain program with two hidden layers, does not go on where it stopped, loses a network of a sweep, or takes what it cannot hold |
 //! | `mlp/epoch_short.rs` | the engine `epoch` in `tf32`, `bf16` or `f16` is less exact than one half of 11 bits, or another engine trains |
 //! | `mlp/scales.rs` | the engine `epoch` is not single precision for networks of other magnitudes, or does not leave what it cannot hold to `layers` |
 //! | `mlp/scaling.rs` | features are standardised wrongly, a network forgets in its file with what or which loss it was trained with, or a wrong scaling is accepted |

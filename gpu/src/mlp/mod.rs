@@ -10,7 +10,7 @@
 //! | module | feature | a training is | made for |
 //! |---|---|---|---|
 //! | [`layers`] | `mlp-layers` | a few kernels a layer, recorded as a graph | any shape, optimiser and precision |
-//! | [`epoch`] | `mlp-epoch` | one launch an epoch, by blocks of 16 units | one hidden layer of up to 512 units, batches up to 256; up to 256 units many networks side by side |
+//! | [`epoch`] | `mlp-epoch` | one launch an epoch, by blocks of 16 units of each hidden layer | one or two hidden layers of up to 512 units each, batches up to 256; many networks side by side with one hidden layer of up to 256 units |
 //!
 //! ```text
 //! layers   order_count → order_scan → order_scatter → order_rank, then for each step
@@ -28,11 +28,11 @@
 //! | `mlp_layers_loss_gradient`, `…_classify`, `…_active` | [`layers::loss`] |
 //! | `mlp_layers_update` | [`layers::update`] |
 //! | `mlp_layers_patches`, `…_pool`, `…_pool_back`, `…_filters`, `…_advance`: networks of convolutions | [`layers::patches`], [`layers::pool`], [`layers::filters`] |
-//! | `mlp_epoch_train`, the same with `_decay`, `_momentum`, `_adam` and their `_parts`, `mlp_epoch_classify`; all of them with `_short` | [`epoch`] |
+//! | `mlp_epoch_train`, the same with `_decay`, `_momentum`, `_adam` and their `_parts`, `mlp_epoch_classify`; with `_grid` for more units and `_deep` for two hidden layers; all of them with `_short` | [`epoch`] |
 //!
 //! Each kernel's launch, memory, cost, twin and source stand at its declaration, and in the tables of `docs/kernels.md`.
 //!
-//! A cluster has ⌈hidden units / 16⌉ blocks, rounded up to a power of two, at least 2, at most 16. Parts are those of a batch whose gradients are
+//! A cluster has ⌈hidden units / 16⌉ blocks, rounded up to a power of two, at least 2, at most 16; more units and two hidden layers have no cluster. Parts are those of a batch whose gradients are
 //! made side by side; forward and backward products have one. Each launch shape is a function in the kernel's module.
 //!
 //! No float is added atomically: all give the same bits every time. The published kernels, one an operation, are in the crate `warpplay-papers`, `mnist_mlp`.

@@ -62,18 +62,22 @@ pub fn epoch(bench: &mut Bench) -> anyhow::Result<()> {
         }
     }
     if device.backend() == Backend::Cuda {
-        for (batch, precision) in [
-            (64, Precision::F32),
-            (64, Precision::Bf16),
-            (192, Precision::Bf16),
-            (256, Precision::F32),
-            (256, Precision::Bf16),
-        ] {
+        let settings = |hidden: &'static [u32], batches: [&'static [u32]; 2]| {
+            [Precision::F32, Precision::Bf16]
+                .into_iter()
+                .zip(batches)
+                .flat_map(move |(precision, batches)| batches.iter().map(move |&batch| (hidden, batch, precision)))
+        };
+        let rows_of = settings(&[512], [&[64, 256], &[64, 192, 256]])
+            .chain(settings(&[256, 256], [&[64, 128, 192], &[64, 128, 192]]))
+            .chain(settings(&[512, 512], [&[64, 128, 192], &[64, 128, 192]]));
+        for (hidden, batch, precision) in rows_of {
             for (name, optimizer, learning_rate) in [("SGD", "sgd", 0.01), ("Adam", "adam", 0.001)] {
                 let optimizer = Optimizer::from_name(optimizer)?;
                 for engine in [Engine::Epoch, Engine::Layers] {
-                    let what = format!("{engine}, 512 units, {name}, {precision}, batch {batch}");
-                    let hidden = vec![512];
+                    let units = hidden.iter().map(u32::to_string).collect::<Vec<_>>().join("-");
+                    let what = format!("{engine}, {units} units, {name}, {precision}, batch {batch}");
+                    let hidden = hidden.to_vec();
                     rows.push(row(
                         &what,
                         Options { hidden, batch, precision, optimizer, learning_rate, ..with(engine) },
@@ -161,8 +165,8 @@ fn figures(bench: &mut Bench, section: &str, row: &Row, trained: &Trained) -> an
     let steps = (n / f64::from(row.options.batch)).ceil();
     // 64 samples are multiplied at once, and exchanged.
     let parts = f64::from(row.options.batch.div_ceil(64));
-    // Of more units the blocks are no cluster, and their exchange has no such floor.
-    let is_cluster = row.options.hidden.iter().all(|&n_hidden| n_hidden <= 256);
+    // Of more units, or two hidden layers, the blocks are no cluster, and their exchange has no such floor.
+    let is_cluster = matches!(row.options.hidden[..], [n_hidden] if n_hidden <= 256);
     let of_exchange =
         (on_gpu && is_cluster && trained.engine == Engine::Epoch).then(|| steps * parts * EXCHANGE / times.min);
     bench.output.json(&json!({

@@ -64,7 +64,7 @@
 //!
 //! | [`Engine`] | what trains | what it can do |
 //! | --- | --- | --- |
-//! | `epoch` | one launch an epoch; 2 to 32 blocks of 16 units keep the weights in registers | one hidden layer of up to 512 units, 16 to 944 pixels, a multiple of 16, up to 16 classes, batches up to 256, every optimiser (an epsilon of at least 1e-12), no activation but `relu`, no loss but `cross_entropy`, no features but bytes, no layer norm, no batch norm, no dropout, no label smoothing, no clipping; tf32, bf16 and f16 alike by numbers of 11 bits; compute capability 9.0 |
+//! | `epoch` | one launch an epoch; 2 to 32 blocks of 16 units of each hidden layer keep the weights from the pixels in registers | one or two hidden layers of up to 512 units each, 16 to 944 pixels (848 with two hidden layers), a multiple of 16, up to 16 classes, batches up to 256, every optimiser (an epsilon of at least 1e-12), no activation but `relu`, no loss but `cross_entropy`, no features but bytes, no layer norm, no batch norm, no dropout, no label smoothing, no clipping; tf32, bf16 and f16 alike by numbers of 11 bits; compute capability 9.0 |
 //! | `layers` | a few kernels a layer, replayed as a CUDA graph | everything but f64; tf32, bf16 and f16 from compute capability 8.0 on |
 //! | `cpu` | the plain implementation on all cores, `warpplay_cpu_ref::mlp`; what [`Device::cpu`](crate::Device::cpu) does | everything but tf32, bf16 and f16; [`Residence::Host`] is not needed there |
 //!

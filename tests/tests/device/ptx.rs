@@ -459,6 +459,12 @@ const BARRIERS: &[(&str, usize)] = &[
     ("mlp_layers_clip", 2),
     ("mlp_layers_advance", 2),
     ("mlp_layers_update", 3),
+    // Two for each of the grid's eight barriers; each number of samples a block has the phases of its samples.
+    ("mlp_epoch_train_deep", 44),
+    ("mlp_epoch_train_decay_deep", 44),
+    ("mlp_epoch_train_momentum_deep", 44),
+    ("mlp_epoch_train_adam_deep", 44),
+    ("mlp_epoch_classify_deep", 19),
     // Two for each of the grid's seven barriers, and one behind what is taken from global memory.
     ("mlp_epoch_train_grid", 25),
     ("mlp_epoch_train_decay_grid", 25),

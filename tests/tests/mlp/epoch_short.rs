@@ -13,13 +13,18 @@ use warpplay_tests::mlp::{error_of, images, train, values};
 use warpplay_tests::tolerance::{Tolerance, close, same};
 
 const SHORT: [Precision; 3] = [Precision::Tf32, Precision::Bf16, Precision::F16];
-/// How far results may be off, as a share of the largest: 2⁻¹¹ for one rounding, twice that for a sum of products of two, and a layer more.
+/// How far results of one hidden layer may be off, as a share of the largest: 2⁻¹¹ for one rounding, twice that for a sum of products of two, and a layer more.
 const MOST: f64 = 2e-3;
 /// At least: a result as good as single precision would mean that a second half was used.
 const LEAST: f64 = 1e-6;
 
-fn options(hidden: u32, batch: u32) -> Options {
-    let (hidden, engine) = (vec![hidden], Engine::Epoch);
+/// As [`MOST`], of any number of hidden layers: as much for each layer.
+fn most(hidden: &[u32]) -> f64 {
+    MOST / 2.0 * (hidden.len() + 1) as f64
+}
+
+fn options(hidden: &[u32], batch: u32) -> Options {
+    let (hidden, engine) = (hidden.to_vec(), Engine::Epoch);
     Options { hidden, batch, engine, epochs: 2, learning_rate: 0.2, seed: 3, ..Options::default() }
 }
 
@@ -29,10 +34,14 @@ fn plain(options: &Options) -> Options {
 }
 
 /// A network whose biases keep every hidden unit positive: no sample is at the kink of ReLU, where a rounding decides about a whole column.
-fn network(sizes: [u32; 3]) -> Network {
+fn network(n_inputs: u32, hidden: &[u32], n_classes: u32) -> Network {
+    let sizes = [&[n_inputs], hidden, &[n_classes]].concat();
     let mut layers = Network::initial(&sizes, Options::default().init, 5).expect("a network").layers().to_vec();
-    layers[0].weights.iter_mut().for_each(|weight| *weight *= 0.2);
-    layers[0].bias.fill(1.0);
+    // The units of a second hidden layer have inputs of about 1.
+    for (layer, bias) in layers.iter_mut().zip([1.0, 2.0]).take(hidden.len()) {
+        layer.weights.iter_mut().for_each(|weight| *weight *= 0.2);
+        layer.bias.fill(bias);
+    }
     Network::new(layers).expect("a network")
 }
 
@@ -47,26 +56,28 @@ fn change(device: &Device, options: Options, set: &Arc<Dataset>, start: &Network
 #[test]
 fn logits_are_within_the_rounding_of_one_half() {
     // As many pixels as there can be.
-    let (set, network) = (images(150, 16, 59, 13), network([944, 45, 13]));
-    let logits = |device: &Device, options: Options| -> Result<Vec<f64>> {
-        let mut classifier = Classifier::builder(&network).options(options).build(device)?;
-        let logits = classifier.logits(set.images())?;
-        Ok(logits.into_iter().map(f64::from).collect())
-    };
-    let expected = logits(&Device::cpu(), Options::default()).expect("cpu");
-    for_each_device(|device| {
-        let of = |precision| logits(device, Options { engine: Engine::Epoch, precision, ..Options::default() });
-        let single = error_of(&of(Precision::F32)?, &expected);
-        assert!(single < LEAST, "f32 on {device}: {single:e}");
-        let first = of(Precision::Tf32)?;
-        let error = error_of(&first, &expected);
-        println!("logits off by {error:.1e} on {device}");
-        assert!((LEAST..MOST).contains(&error), "on {device}: {error:e}");
-        for precision in SHORT {
-            same(&format!("{precision} on {device}"), &of(precision)?, &first);
-        }
-        Ok(())
-    });
+    for (cols, hidden) in [(59, &[45][..]), (53, &[45, 37])] {
+        let (set, network) = (images(150, 16, cols, 13), network(16 * cols, hidden, 13));
+        let logits = |device: &Device, options: Options| -> Result<Vec<f64>> {
+            let mut classifier = Classifier::builder(&network).options(options).build(device)?;
+            let logits = classifier.logits(set.images())?;
+            Ok(logits.into_iter().map(f64::from).collect())
+        };
+        let expected = logits(&Device::cpu(), Options::default()).expect("cpu");
+        for_each_device(|device| {
+            let of = |precision| logits(device, Options { engine: Engine::Epoch, precision, ..Options::default() });
+            let single = error_of(&of(Precision::F32)?, &expected);
+            assert!(single < LEAST, "{hidden:?} units, f32 on {device}: {single:e}");
+            let first = of(Precision::Tf32)?;
+            let error = error_of(&first, &expected);
+            println!("logits of {hidden:?} units off by {error:.1e} on {device}");
+            assert!((LEAST..most(hidden)).contains(&error), "{hidden:?} units on {device}: {error:e}");
+            for precision in SHORT {
+                same(&format!("{hidden:?} units, {precision} on {device}"), &of(precision)?, &first);
+            }
+            Ok(())
+        });
+    }
 }
 
 /// Optimisers whose first step is the gradient, or follows it as closely: with an epsilon of 1, Adam and RMSprop move a weight by `g / (|g| + 1)` or less of the rate, whose slope is at most 1.
@@ -85,14 +96,17 @@ fn followers() -> [(Optimizer, f64); 4] {
 #[test]
 fn gradients_are_within_the_rounding_of_one_half() {
     let cases = [
-        (45, 64, Reduction::Mean),
-        (45, 130, Reduction::Mean),
-        (45, 130, Reduction::Sum),
-        (300, 64, Reduction::Mean),
-        (300, 130, Reduction::Mean),
+        (&[45][..], 64, Reduction::Mean),
+        (&[45], 130, Reduction::Mean),
+        (&[45], 130, Reduction::Sum),
+        (&[300], 64, Reduction::Mean),
+        (&[300], 130, Reduction::Mean),
+        (&[45, 37], 64, Reduction::Mean),
+        (&[45, 37], 130, Reduction::Sum),
+        (&[24, 270], 130, Reduction::Mean),
     ];
-    for (n_hidden, n, reduction) in cases {
-        let (set, start) = (images(n, 28, 28, 13), network([784, n_hidden, 13]));
+    for (hidden, n, reduction) in cases {
+        let (set, start) = (images(n, 28, 28, 13), network(784, hidden, 13));
         for (optimizer, rate) in followers() {
             let linear = matches!(optimizer, Optimizer::Sgd | Optimizer::Momentum { .. });
             if !linear && reduction == Reduction::Sum {
@@ -100,18 +114,18 @@ fn gradients_are_within_the_rounding_of_one_half() {
                 continue;
             }
             let learning_rate = if reduction == Reduction::Sum { rate / 64.0 } else { rate };
-            let options = Options { optimizer, reduction, learning_rate, ..options(n_hidden, n as u32) };
+            let options = Options { optimizer, reduction, learning_rate, ..options(hidden, n as u32) };
             let expected = change(&Device::cpu(), plain(&options), &set, &start).expect("cpu");
             // An error of a gradient is one of the change, but the largest change is a gradient G divided by G + 1, or less.
             let largest = expected.iter().fold(0.0f64, |most, value| most.max(value.abs())) / learning_rate;
-            let most = if linear { MOST } else { MOST / (1.0 - largest) };
+            let most = if linear { most(hidden) } else { most(hidden) / (1.0 - largest) };
             for_each_device(|device| {
-                // Of many units one precision will do: all three have the same kernels, and `simt` takes its time.
-                for precision in &SHORT[..if n_hidden > 256 { 1 } else { SHORT.len() }] {
+                // Of many units, or two hidden layers, one precision will do: all three have the same kernels, and `simt` takes its time.
+                for precision in &SHORT[..if hidden == [45] { SHORT.len() } else { 1 }] {
                     let options = Options { precision: *precision, ..options.clone() };
                     let error = error_of(&change(device, options, &set, &start)?, &expected);
                     let what = format!(
-                        "{}, {precision}, {n_hidden} units, {n} samples, {reduction} on {device}",
+                        "{}, {precision}, {hidden:?} units, {n} samples, {reduction} on {device}",
                         optimizer.name()
                     );
                     println!("{what}: changes off by {error:.1e}");
@@ -134,7 +148,7 @@ fn weights_below_the_range_are_noticed_and_layers_repeats_the_epoch_in_the_same_
     for_each_device(|device| {
         for precision in [Precision::F32, Precision::Tf32, Precision::Bf16, Precision::F16] {
             let trained = |engine| -> Result<_> {
-                let options = Options { engine, precision, learning_rate: 1.0, epochs: 1, ..options(20, 64) };
+                let options = Options { engine, precision, learning_rate: 1.0, epochs: 1, ..options(&[20], 64) };
                 let mut trainer = Trainer::builder(&set).options(options).network(start.clone()).build(device)?;
                 let report = trainer.run(Progress::go_on)?;
                 Ok((report.repeated_epochs, trainer.network()?))
@@ -159,16 +173,17 @@ fn optimizers_learn_like_the_plain_program() {
             Optimizer::RmsProp { alpha, .. } => Optimizer::RmsProp { alpha, epsilon: 1e-4 },
             other => other,
         };
-        // By plain SGD more units than a cluster has too.
-        let wide = if name == "sgd" { &[(260, 40, 0.0)][..] } else { &[] };
-        for &(n_hidden, batch, weight_decay) in [(21, 40, 0.0), (21, 40, 0.03), (21, 128, 0.03)].iter().chain(wide) {
-            let base = Options { optimizer, weight_decay, learning_rate, ..options(n_hidden, batch) };
+        // By plain SGD more units than a cluster has too, in one hidden layer and in two.
+        let wide = if name == "sgd" { &[(&[260][..], 40, 0.0), (&[21, 260], 40, 0.0)][..] } else { &[] };
+        let narrow = [(&[21][..], 40, 0.0), (&[21], 40, 0.03), (&[21], 128, 0.03), (&[21, 18], 128, 0.03)];
+        for &(hidden, batch, weight_decay) in narrow.iter().chain(wide) {
+            let base = Options { optimizer, weight_decay, learning_rate, ..options(hidden, batch) };
             let (expected, _) = train(&Device::cpu(), &plain(&base), &set).expect("cpu");
             for_each_device(|device| {
                 let options = Options { precision: Precision::Bf16, ..base.clone() };
                 let (found, _) = train(device, &options, &set)?;
-                let what = format!("{name}, {n_hidden} units, batch {batch}, decay {weight_decay} on {device}");
-                close(&what, &found, &expected, Tolerance { abs: 0.0, rel: MOST });
+                let what = format!("{name}, {hidden:?} units, batch {batch}, decay {weight_decay} on {device}");
+                close(&what, &found, &expected, Tolerance { abs: 0.0, rel: most(hidden) });
                 Ok(())
             });
         }
@@ -181,7 +196,7 @@ fn it_is_chosen_by_itself_and_goes_on_from_its_checkpoint_bit_for_bit() {
     for_each_device(|device| {
         for precision in SHORT {
             let optimizer = Optimizer::from_name("adam")?;
-            let options = Options { precision, optimizer, learning_rate: 0.002, ..options(30, 16) };
+            let options = Options { precision, optimizer, learning_rate: 0.002, ..options(&[30], 16) };
             let (_, whole) = train(device, &options, &set)?;
             let first = Options { epochs: 1, engine: Engine::Auto, ..options.clone() };
             let mut trainer = Trainer::builder(&set).options(first).build(device)?;
@@ -202,7 +217,7 @@ fn it_is_chosen_by_itself_and_goes_on_from_its_checkpoint_bit_for_bit() {
 fn a_sweep_gives_each_model_what_it_gets_alone() {
     let set = images(150, 4, 4, 5);
     let optimizer = Optimizer::from_name("adam").expect("a name");
-    let base = Options { optimizer, precision: Precision::Bf16, engine: Engine::Auto, ..options(20, 16) };
+    let base = Options { optimizer, precision: Precision::Bf16, engine: Engine::Auto, ..options(&[20], 16) };
     for_each_device(|device| {
         let builder = Sweep::builder(&set).options(base.clone()).model(3, 0.001).model(5, 10.0);
         let report = builder.build(device)?.run(|_| ControlFlow::Continue(()))?;

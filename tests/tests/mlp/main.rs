@@ -11,6 +11,7 @@ mod conv_classifier;
 mod data_files;
 mod dropout;
 mod epoch;
+mod epoch_deep;
 mod epoch_short;
 mod epoch_wide;
 mod features;

@@ -243,7 +243,7 @@ fn wait_for_round(whole: &wgmma::WholeGroup, words: [u32; 4]) -> [u32; 4] {
 
 /// `W1 -= rate xᵀ dz1` for the warpgroup's pixels, and the new parts of `W1`.
 #[device_inline]
-fn first_layer_step<O: Optimizer, const HALVES: usize>(
+pub(super) fn first_layer_step<O: Optimizer, const HALVES: usize>(
     tiles: &Tiles<HALVES>,
     buffer: u32,
     sizes: &Sizes,

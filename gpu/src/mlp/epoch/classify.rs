@@ -5,12 +5,12 @@ use crate::cuda::thread::{lane, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
-use super::exchange::{Cluster, Exchange, Grid, Mail, Round, n_mail_words};
+use super::exchange::{Cluster, Exchange, Grid, Mail, Round};
 use super::forward::{Hidden, finish_logits, partial_logits};
 use super::network::load_network;
 use super::scale::RANGE_WORDS;
 use super::tiles::{Sizes, Tiles, warp_indices};
-use super::{BATCH, HIDDEN, cluster_blocks, is_cluster, n_values};
+use super::{BATCH, HIDDEN, is_cluster, n_blocks, n_mail_words, n_state_values, n_values};
 use crate::unroll::unroll;
 
 /// One network on one set of images.
@@ -22,8 +22,8 @@ use crate::unroll::unroll;
 )]
 #[require(n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE) && n_inputs <= super::MOST_INPUTS && clusters_per_model >= 1)]
 #[require(losses.is_none() || !labels.is_none())]
-#[require(n_hidden <= super::MOST_HIDDEN && mail.is_none() == is_cluster(n_hidden) && arrivals.is_none() == is_cluster(n_hidden))]
-#[require(first_model < n_models && (first_model == 0 && is_cluster(n_hidden) || clusters_per_model == 1 && !is_cluster(n_hidden)))]
+#[require(n_hidden <= super::MOST_HIDDEN && n_second <= super::MOST_HIDDEN && mail.is_none() == is_cluster([n_hidden, n_second]) && arrivals.is_none() == is_cluster([n_hidden, n_second]))]
+#[require(first_model < n_models && (first_model == 0 && is_cluster([n_hidden, n_second]) || clusters_per_model == 1 && !is_cluster([n_hidden, n_second])))]
 pub struct ClassifyTask {
     /// `[n_samples, n_inputs]`, aligned to 16 bytes.
     #[len(n_samples * n_inputs)]
@@ -33,7 +33,7 @@ pub struct ClassifyTask {
     #[nullable]
     pub labels: *const u8,
     /// As in [`EpochTask`](super::EpochTask), `[n_models, n_arrays, n_values]`, the networks first.
-    #[len(n_models * n_arrays * n_values(n_inputs, n_hidden, n_classes))]
+    #[len(n_models * n_arrays * n_values(n_inputs, [n_hidden, n_second], n_classes))]
     pub values: *const f32,
     /// `[n_models, n_samples, n_classes]`, or null.
     #[len(n_models * n_samples * n_classes)]
@@ -47,8 +47,8 @@ pub struct ClassifyTask {
     #[len(n_models * n_samples)]
     #[nullable]
     pub losses: *mut f32,
-    /// `[n_models, n_hidden]`: set to 1 where a sample makes the unit positive; or null.
-    #[len(n_models * n_hidden)]
+    /// `[n_models, n_hidden + n_second]`, first layer first: set to 1 where a sample makes the unit positive; or null.
+    #[len(n_models * (n_hidden + n_second))]
     #[nullable]
     pub active: *mut u32,
     /// As in [`EpochTask`](super::EpochTask): the first word becomes 1 where a sample's logits are worth nothing.
@@ -58,7 +58,7 @@ pub struct ClassifyTask {
     pub n_samples: u32,
     /// Pixels, as in [`EpochTask`](super::EpochTask).
     pub n_inputs: u32,
-    /// Hidden units.
+    /// Units of the first hidden layer.
     pub n_hidden: u32,
     /// Classes.
     pub n_classes: u32,
@@ -69,13 +69,19 @@ pub struct ClassifyTask {
     /// As in [`EpochTask`](super::EpochTask).
     pub first_model: u32,
     /// As in [`EpochTask`](super::EpochTask).
-    #[len(n_mail_words(n_hidden))]
+    #[len(n_mail_words([n_hidden, n_second]))]
     #[nullable]
     pub mail: *mut u64,
     /// As in [`EpochTask`](super::EpochTask).
     #[len(1)]
     #[nullable]
     pub arrivals: *mut u32,
+    /// As in [`EpochTask`](super::EpochTask).
+    pub n_second: u32,
+    /// `[n_state_values([n_hidden, n_second], 0)]`: scratch, aligned to 16 bytes; null with one hidden layer.
+    #[len(n_state_values([n_hidden, n_second], 0))]
+    #[nullable]
+    pub state: *mut f32,
 }
 
 macro_rules! kernels {
@@ -96,10 +102,10 @@ macro_rules! kernels {
         /// # Safety
         /// `n_models` are those of the arrays. The arrays are as [`ClassifyTask`] says and do not overlap.
         #[kernel(
-            shape = |n_models: u32| super::shape(n_models * task.clusters_per_model, task.n_inputs, task.n_hidden),
+            shape = |n_models: u32| super::shape(n_models * task.clusters_per_model, task.n_inputs, [task.n_hidden, task.n_second]),
             max_threads = 384,
             min_blocks = 1,
-            require = <$exchange>::CLUSTER == is_cluster(task.n_hidden)
+            require = task.n_second == 0 && <$exchange>::CLUSTER == is_cluster([task.n_hidden, task.n_second])
         )]
         pub unsafe fn $kernel(task: ClassifyTask) {
             // SAFETY: the contract of the function is the kernel's.
@@ -126,7 +132,7 @@ kernels! {
 #[device_inline]
 unsafe fn classify<X: Exchange, const HALVES: usize>(task: ClassifyTask) {
     let ClassifyTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
-    let blocks = cluster_blocks(n_hidden);
+    let blocks = n_blocks([n_hidden, 0]);
     let network = X::network(n_hidden);
     let model = (task.first_model + network / task.clusters_per_model) as usize;
     let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: X::rank(), warp: warp_indices() };
@@ -137,7 +143,7 @@ unsafe fn classify<X: Exchange, const HALVES: usize>(task: ClassifyTask) {
     // readers are behind a barrier when it is filled. Batches have images below `n_samples`; units are below `n_hidden`, and only atomics write to `active`.
     unsafe {
         let (values, range) = (
-            task.values.add(model * task.n_arrays as usize * n_values(n_inputs, n_hidden, n_classes)),
+            task.values.add(model * task.n_arrays as usize * n_values(n_inputs, [n_hidden, 0], n_classes)),
             task.range.add(model * RANGE_WORDS),
         );
         let prefetch = |batch: u32, buffer: u32| {
@@ -180,7 +186,7 @@ unsafe fn classify<X: Exchange, const HALVES: usize>(task: ClassifyTask) {
             buffer = 1 - buffer;
         }
         if !task.active.is_null() && warp < 4 {
-            mark_active(&task, &sizes, model, t, &active);
+            mark_active(task.active.add(model * n_hidden as usize), &sizes, t, &active);
         }
         // No block of a cluster leaves while another may still write to its shared memory.
         exchange.sync();
@@ -189,7 +195,7 @@ unsafe fn classify<X: Exchange, const HALVES: usize>(task: ClassifyTask) {
 
 /// Sets a unit to 1 where one of the lane's two samples, `first` and `first + 8`, makes it positive; samples from `n_samples` on do not count.
 #[device_inline]
-fn note_active(hidden: &Hidden, first: u32, n_samples: u32, active: &mut [[f32; 2]; 2]) {
+pub(super) fn note_active(hidden: &Hidden, first: u32, n_samples: u32, active: &mut [[f32; 2]; 2]) {
     unroll!(U in [0, 1] {
         unroll!(C in [0, 1, 2, 3] {
             let sample = first + 8 * (C as u32 / 2);
@@ -202,15 +208,15 @@ fn note_active(hidden: &Hidden, first: u32, n_samples: u32, active: &mut [[f32; 
 /// Marks the units that were active in a lane's samples, by a lane of one of the first four warps, which has column pair `t`.
 ///
 /// # Safety
-/// `task` is a launch's with an array of active units, and `model` one of its models.
+/// `to` has a word for each unit of the layer.
 #[device_inline]
-unsafe fn mark_active(task: &ClassifyTask, sizes: &Sizes, model: usize, t: u32, active: &[[f32; 2]; 2]) {
+pub(super) unsafe fn mark_active(to: *mut u32, sizes: &Sizes, t: u32, active: &[[f32; 2]; 2]) {
     unroll!(U in [0, 1] {
         unroll!(C in [0, 1] {
             let unit = sizes.rank * HIDDEN + U as u32 * 8 + 2 * t + C as u32;
             if active[U][C] > 0.0 && unit < sizes.n_hidden {
-                // SAFETY: the array has a word for each of `n_hidden` units of each model; only atomics write there.
-                unsafe { atomic::max_u32(task.active.add(model * sizes.n_hidden as usize + unit as usize), 1) };
+                // SAFETY: the array has a word for each of `n_hidden` units; only atomics write there.
+                unsafe { atomic::max_u32(to.add(unit as usize), 1) };
             }
         });
     });

@@ -10,7 +10,7 @@ use crate::cuda::sync::{sync_cluster, sync_grid, sync_threads};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, grid_dim_x, strided, thread_idx_x};
 
 use super::tiles::{Sizes, Tiles, tile_word};
-use super::{BATCH, CLASSES, THREADS, cluster_blocks, is_cluster};
+use super::{BATCH, CLASSES, THREADS, is_cluster, n_blocks};
 use crate::unroll::unroll;
 
 /// Global memory of a [`Grid`]; null for a [`Cluster`].
@@ -136,7 +136,7 @@ impl Exchange for Cluster {
 
     #[device_inline]
     fn network(n_hidden: u32) -> u32 {
-        block_idx_x() / cluster_blocks(n_hidden)
+        block_idx_x() / n_blocks([n_hidden, 0])
     }
 
     #[device_inline]
@@ -230,9 +230,9 @@ const GRADIENT_SLOTS: u32 = 2 * (CLASSES / 4) * BATCH;
 const LOGIT_SLOTS: u32 = CLASSES / 2 * BATCH;
 
 /// Words of the mail of a cooperative launch: the gradients for all blocks in two buffers, then each block's partial logits in two buffers. None for a network that a cluster has.
-pub const fn n_mail_words(n_hidden: u32) -> usize {
-    let blocks = cluster_blocks(n_hidden);
-    if is_cluster(n_hidden) { 0 } else { SLOT_WORDS * 2 * (GRADIENT_SLOTS + blocks * LOGIT_SLOTS) as usize }
+pub(super) const fn n_grid_words(n_hidden: u32) -> usize {
+    let blocks = n_blocks([n_hidden, 0]);
+    if is_cluster([n_hidden, 0]) { 0 } else { SLOT_WORDS * 2 * (GRADIENT_SLOTS + blocks * LOGIT_SLOTS) as usize }
 }
 
 impl Grid {

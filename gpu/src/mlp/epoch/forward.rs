@@ -80,7 +80,11 @@ pub(super) unsafe fn operand(address: u32) -> wgmma::Tiles {
 
 /// The warpgroup's sums of `x W1` over its pixels, scaled as `W1` and times 255 [`PIXEL`]: `[unit tile]`, rows 16q + g (first two) and 16q + g + 8 for warp `q` of the group.
 #[device_inline]
-fn sums_of_warpgroup<const HALVES: usize>(tiles: &Tiles<HALVES>, buffer: u32, sizes: &Sizes) -> [[f32; 4]; 2] {
+pub(super) fn sums_of_warpgroup<const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
+    buffer: u32,
+    sizes: &Sizes,
+) -> [[f32; 4]; 2] {
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let pixels = tiles.pixels::<u64>(buffer);
     let upper = opaque(row_word(sizes.warp.0, sizes.warp.1 * 16 + g) / 2 + t);
@@ -145,6 +149,18 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
+    /// A bit for each value that is positive: value C of unit tile U is bit 4 U + C.
+    #[device_inline]
+    pub fn positive(&self) -> u32 {
+        let mut bits = 0;
+        unroll!(U in [0, 1] {
+            unroll!(C in [0, 1, 2, 3] {
+                bits |= u32::from(self.h[U][C] > 0.0) << (4 * U + C);
+            });
+        });
+        bits
+    }
+
     /// The values as words of two [`halves`]: rows g and g + 8 of the first unit tile, then of the second.
     #[device_inline]
     fn words<const HALVES: usize>(self) -> [[u32; 2]; 4] {
@@ -192,7 +208,7 @@ pub(super) fn partial_logits<X: Exchange, const HALVES: usize>(
 
 /// Leaves the sums of a warpgroup that is not the first for the first.
 #[device_inline]
-fn leave_sums<const HALVES: usize>(tiles: &Tiles<HALVES>, sizes: &Sizes, z1: [[f32; 4]; 2]) {
+pub(super) fn leave_sums<const HALVES: usize>(tiles: &Tiles<HALVES>, sizes: &Sizes, z1: [[f32; 4]; 2]) {
     unroll!(U in [0, 1] {
         let at = (sizes.warp.0 * 2 - 2 + U as u32) * 128 + tiles.me.thread() % 128;
         // SAFETY: there are two times 128 slots for each warpgroup but the first.
@@ -202,7 +218,7 @@ fn leave_sums<const HALVES: usize>(tiles: &Tiles<HALVES>, sizes: &Sizes, z1: [[f
 
 /// The hidden values of the first warpgroup: its sums and those that the others have left, unscaled and rectified.
 #[device_inline]
-fn first_layer<const HALVES: usize>(tiles: &Tiles<HALVES>, mut z1: [[f32; 4]; 2]) -> Hidden {
+pub(super) fn first_layer<const HALVES: usize>(tiles: &Tiles<HALVES>, mut z1: [[f32; 4]; 2]) -> Hidden {
     unroll!(OTHER in [0, 1] {
         unroll!(U in [0, 1] {
             let Four(more) = tiles.sums().get((2 * OTHER as u32 + U as u32) * 128 + tiles.me.thread() % 128);
@@ -225,7 +241,7 @@ fn first_layer<const HALVES: usize>(tiles: &Tiles<HALVES>, mut z1: [[f32; 4]; 2]
 
 /// Puts the words of the hidden values of one of the first four warps into the tile `h`.
 #[device_inline]
-fn put_hidden<const HALVES: usize>(tiles: &Tiles<HALVES>, words: [[u32; 2]; 4]) {
+pub(super) fn put_hidden<const HALVES: usize>(tiles: &Tiles<HALVES>, words: [[u32; 2]; 4]) {
     let (row, t) = (tiles.me.warp() * 16 + tiles.me.g(), tiles.me.t());
     unroll!(PART in [0, 1] {
         if PART < HALVES {

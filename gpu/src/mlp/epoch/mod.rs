@@ -1,5 +1,5 @@
 //! A whole epoch in one launch: some blocks shuffle the samples, keep the weights of a network with one hidden layer in registers, and exchange
-//! 640 logits a step. Up to 16 blocks are a cluster and send them through distributed shared memory; 32 are a cooperative launch and send them through global memory (`exchange`).
+//! 640 logits a step. Up to 16 blocks are a cluster and send them through distributed shared memory; 32 are a cooperative launch and send them through global memory (`exchange`). Networks with two hidden layers: module `deep`.
 //!
 //! # Work partition
 //! Each block has [`HIDDEN`] = 16 hidden units: their column of `W1`, their rows of `W2`. A step of 64 samples is
@@ -33,6 +33,7 @@
 
 mod backward;
 mod classify;
+mod deep;
 mod exchange;
 mod forward;
 mod halves;
@@ -46,8 +47,12 @@ mod train;
 pub use classify::{
     ClassifyTask, mlp_epoch_classify, mlp_epoch_classify_grid, mlp_epoch_classify_grid_short, mlp_epoch_classify_short,
 };
-pub use exchange::n_mail_words;
-pub use optimizer::{LEAST_EPSILON, Rule, n_state_values};
+pub use deep::{
+    mlp_epoch_classify_deep, mlp_epoch_classify_deep_short, mlp_epoch_train_adam_deep, mlp_epoch_train_adam_deep_short,
+    mlp_epoch_train_decay_deep, mlp_epoch_train_decay_deep_short, mlp_epoch_train_deep, mlp_epoch_train_deep_short,
+    mlp_epoch_train_momentum_deep, mlp_epoch_train_momentum_deep_short,
+};
+pub use optimizer::{LEAST_EPSILON, Rule};
 pub use order::n_counters;
 pub use scale::{MOST, RANGE_WORDS};
 pub use train::{
@@ -67,7 +72,7 @@ use crate::launch::LaunchShape;
 
 /// All kernels of the module `mlp_epoch`.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const KERNELS: [KernelInfo; 24] = [
+pub const KERNELS: [KernelInfo; 34] = [
     info::<mlp_epoch_train>(),
     info::<mlp_epoch_train_decay>(),
     info::<mlp_epoch_train_momentum>(),
@@ -92,6 +97,16 @@ pub const KERNELS: [KernelInfo; 24] = [
     info::<mlp_epoch_train_momentum_grid_short>(),
     info::<mlp_epoch_train_adam_grid_short>(),
     info::<mlp_epoch_classify_grid_short>(),
+    info::<mlp_epoch_train_deep>(),
+    info::<mlp_epoch_train_deep_short>(),
+    info::<mlp_epoch_train_decay_deep>(),
+    info::<mlp_epoch_train_decay_deep_short>(),
+    info::<mlp_epoch_train_momentum_deep>(),
+    info::<mlp_epoch_train_momentum_deep_short>(),
+    info::<mlp_epoch_train_adam_deep>(),
+    info::<mlp_epoch_train_adam_deep_short>(),
+    info::<mlp_epoch_classify_deep>(),
+    info::<mlp_epoch_classify_deep_short>(),
 ];
 
 /// Hidden units of a block.
@@ -132,22 +147,42 @@ const MOST_CLUSTER: u32 = 16;
 /// Most hidden units: those of the blocks of a cooperative launch.
 pub const MOST_HIDDEN: u32 = 32 * HIDDEN;
 
-/// Whether the blocks of a network with `n_hidden` units are a cluster, and not a cooperative launch.
-pub const fn is_cluster(n_hidden: u32) -> bool {
-    cluster_blocks(n_hidden) <= MOST_CLUSTER
+/// Whether the blocks of a network with these units, `hidden` as for [`n_blocks`], are a cluster, and not a cooperative launch.
+pub const fn is_cluster(hidden: [u32; 2]) -> bool {
+    hidden[1] == 0 && n_blocks(hidden) <= MOST_CLUSTER
 }
 
-/// Blocks of a network that has `n_hidden` units: a power of two, at least two.
-pub const fn cluster_blocks(n_hidden: u32) -> u32 {
-    let blocks = n_hidden.div_ceil(HIDDEN).next_power_of_two();
+/// Blocks of a network that has `hidden[0]` units in its first hidden layer and `hidden[1]` in its second, or 0 where there is no second: a power of two, at least two, and 16 or 32 with a second.
+pub const fn n_blocks([first, second]: [u32; 2]) -> u32 {
+    if second > 0 {
+        return if first <= MOST_CLUSTER * HIDDEN && second <= MOST_CLUSTER * HIDDEN {
+            MOST_CLUSTER
+        } else {
+            2 * MOST_CLUSTER
+        };
+    }
+    let blocks = first.div_ceil(HIDDEN).next_power_of_two();
     // What is sent within a launch without clusters is an illegal instruction.
     if blocks < 2 { 2 } else { blocks }
 }
 
-/// Values of one network: `W1 [n_inputs, n_hidden]`, `b1`, `W2 [n_hidden, n_classes]`, `b2`, one behind the other.
-pub const fn n_values(n_inputs: u32, n_hidden: u32, n_classes: u32) -> usize {
-    let (inputs, hidden, classes) = (n_inputs as usize, n_hidden as usize, n_classes as usize);
-    (inputs + 1) * hidden + (hidden + 1) * classes
+/// Values of one network, `hidden` as for [`n_blocks`]: `W1 [n_inputs, hidden[0]]`, `b1`, then `W2` and `b2` of the next layer, and so on, one behind the other.
+pub const fn n_values(n_inputs: u32, hidden: [u32; 2], n_classes: u32) -> usize {
+    let (inputs, classes) = (n_inputs as usize, n_classes as usize);
+    let [first, second] = [hidden[0] as usize, hidden[1] as usize];
+    let behind = if second == 0 { (first + 1) * classes } else { (first + 1) * second + (second + 1) * classes };
+    (inputs + 1) * first + behind
+}
+
+/// Words of 8 bytes that the blocks of a network send each other, `hidden` as for [`n_blocks`]: none where they are a cluster.
+pub const fn n_mail_words(hidden: [u32; 2]) -> usize {
+    if hidden[1] == 0 { exchange::n_grid_words(hidden[0]) } else { deep::n_mail_words(n_blocks(hidden)) }
+}
+
+/// Values of a network's state during an epoch, `hidden` as for [`n_blocks`]: with two hidden layers there are some without moments too.
+pub const fn n_state_values(hidden: [u32; 2], n_moments: u32) -> usize {
+    let own = optimizer::n_state_values(n_blocks(hidden), n_moments);
+    if hidden[1] == 0 { own } else { own + deep::n_state_values(n_blocks(hidden), n_moments) }
 }
 
 /// Groups of 32 that hold the pixels and the bias.
@@ -219,20 +254,21 @@ const fn shared_bytes(n_inputs: u32) -> u32 {
     layout::PIXELS + 2 * PIXEL_BYTES + 2 * even_groups(n_inputs) * OPERAND_BYTES
 }
 
-/// Most pixels of a network whose blocks have `bytes` of shared memory: 944 with the 227 KiB of compute capability 9.0, and never more, since there are as many groups for the pixels and the bias.
-pub const fn max_inputs(bytes: u32) -> u32 {
+/// Most pixels of a network with `n_hidden_layers` (1 or 2) whose blocks have `bytes` of shared memory: with the 227 KiB of compute capability 9.0, 944 and 848; never more than 944, since there are as many groups for the pixels and the bias.
+pub const fn max_inputs(bytes: u32, n_hidden_layers: u32) -> u32 {
     let mut most = MOST_INPUTS;
-    while most > 0 && shared_bytes(most) > bytes {
+    while most > 0 && bytes < if n_hidden_layers == 2 { deep::shared_bytes(most) } else { shared_bytes(most) } {
         most -= INPUT_MULTIPLE;
     }
     most
 }
 
 /// Launch shape of [`mlp_epoch_train`] for as many networks and of [`mlp_epoch_classify`] for as many clusters; for one network where its blocks are no cluster.
-pub const fn shape(n_clusters: u32, n_inputs: u32, n_hidden: u32) -> LaunchShape {
-    let blocks = cluster_blocks(n_hidden);
-    if !is_cluster(n_hidden) {
-        return LaunchShape::new(blocks, THREADS).cooperative().with_shared(shared_bytes(n_inputs));
+pub const fn shape(n_clusters: u32, n_inputs: u32, hidden: [u32; 2]) -> LaunchShape {
+    let blocks = n_blocks(hidden);
+    if !is_cluster(hidden) {
+        let bytes = if hidden[1] == 0 { shared_bytes(n_inputs) } else { deep::shared_bytes(n_inputs) };
+        return LaunchShape::new(blocks, THREADS).cooperative().with_shared(bytes);
     }
     LaunchShape::new(n_clusters * blocks, THREADS).with_cluster(blocks).with_shared(shared_bytes(n_inputs))
 }
@@ -244,13 +280,16 @@ mod tests {
     #[test]
     fn as_many_pixels_as_shared_memory_holds() {
         for bytes in [0, 60_000, 175_000, 200_000, 227 * 1024, 228 * 1024, 1 << 20] {
-            let most = max_inputs(bytes);
-            assert!(most.is_multiple_of(INPUT_MULTIPLE));
-            assert!(most == 0 || shared_bytes(most) <= bytes, "{most} in {bytes}");
-            assert!(most == 944 || shared_bytes(most + INPUT_MULTIPLE) > bytes, "{most} in {bytes}");
+            for (layers, needed) in [(1, shared_bytes as fn(u32) -> u32), (2, deep::shared_bytes)] {
+                let most = max_inputs(bytes, layers);
+                assert!(most.is_multiple_of(INPUT_MULTIPLE));
+                assert!(most == 0 || needed(most) <= bytes, "{most} in {bytes}");
+                assert!(most == 944 || needed(most + INPUT_MULTIPLE) > bytes, "{most} in {bytes}");
+            }
         }
-        assert_eq!(max_inputs(227 * 1024), 944);
-        assert!((16..944).contains(&max_inputs(200_000)));
+        assert_eq!((max_inputs(227 * 1024, 1), max_inputs(227 * 1024, 2)), (944, 848));
+        assert!((16..944).contains(&max_inputs(200_000, 1)));
+        assert_eq!((shared_bytes(784), deep::shared_bytes(784)), (218_992, 229_248));
         assert!(n_groups(MOST_INPUTS) == MOST_GROUPS && n_groups(MOST_INPUTS + INPUT_MULTIPLE) > MOST_GROUPS);
     }
 }

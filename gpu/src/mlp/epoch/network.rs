@@ -62,22 +62,10 @@ pub(super) unsafe fn load_network<X: Exchange, const HALVES: usize>(
     let (g, t) = (tiles.me.g(), tiles.me.t());
     let scales = tiles.scales();
     let largest_weights = tiles.scratch();
-    let mut w1 = Weights::default();
     // SAFETY: numbers of weights are below `n_values`; words of `range` are below RANGE_WORDS, and only atomics write there before the barrier of all blocks.
     // Behind it other clusters with this network add what this one has added already.
     unsafe {
-        for_each_weight(&mut w1, sizes, |weight, number| *weight = memory::load(values, number));
-        find_largest(&w1, largest_weights, g, t);
-        // Every warp's share is in before anybody scales by it.
-        sync_threads();
-        scale_weights(&mut w1, largest_weights, t);
-        unroll!(NUMBER in [0, 1, 2, 3, 4] {
-            if let Some((group, tile)) = sizes.tile(NUMBER as u32) {
-                store_w1(tiles, sizes, group, tile, &w1[NUMBER]);
-            }
-        });
-        wgmma::publish();
-
+        let w1 = load_first(tiles, sizes, values);
         let class_tile = tiles.me.warp().wrapping_sub(W2_WARP);
         let class = class_tile % 2 * 8 + 2 * t;
         let mut w2 = [0f32; 4];
@@ -114,6 +102,34 @@ pub(super) unsafe fn load_network<X: Exchange, const HALVES: usize>(
         }
         Values { w1, w2, b2 }
     }
+}
+
+/// Loads the block's share of `W1`, scales it by its units' largest weights, which it leaves as bits in [`Tiles::scratch`], and writes its operand. A barrier must follow before that is read.
+///
+/// # Safety
+/// All threads of the block call it, shared memory being cleared. `values` are those of the network.
+#[device_inline]
+pub(super) unsafe fn load_first<const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
+    sizes: &Sizes,
+    values: *const f32,
+) -> Weights {
+    let (g, t) = (tiles.me.g(), tiles.me.t());
+    let largest_weights = tiles.scratch();
+    let mut w1 = Weights::default();
+    // SAFETY: numbers of weights are below `n_values`.
+    for_each_weight(&mut w1, sizes, |weight, number| *weight = unsafe { memory::load(values, number) });
+    find_largest(&w1, largest_weights, g, t);
+    // Every warp's share is in before anybody scales by it.
+    sync_threads();
+    scale_weights(&mut w1, largest_weights, t);
+    unroll!(NUMBER in [0, 1, 2, 3, 4] {
+        if let Some((group, tile)) = sizes.tile(NUMBER as u32) {
+            store_w1(tiles, sizes, group, tile, &w1[NUMBER]);
+        }
+    });
+    wgmma::publish();
+    w1
 }
 
 /// Finds the largest weight of each unit, as bits without sign: those of floats are in the order of the floats, what is no number last.
@@ -187,6 +203,29 @@ fn over_rows(value: u32) -> u32 {
     most
 }
 
+/// Calls `f(number, value)` for the block's share of `W1`, which it unscales.
+#[device_inline]
+pub(super) fn for_each_first<const HALVES: usize>(
+    tiles: &Tiles<HALVES>,
+    sizes: &Sizes,
+    w1: &mut Weights,
+    f: &mut impl FnMut(usize, f32),
+) {
+    let (scales, t) = (tiles.scales(), tiles.me.t());
+    unroll!(U in [0, 1] {
+        let scale = scales.pair(Table::Unit, U as u32 * 8 + 2 * t);
+        unroll!(E in [0, 1] {
+            let scale = 1.0 / (W1_BY_HIDDEN * scale[E]);
+            unroll!(NUMBER in [0, 1, 2, 3, 4] {
+                unroll!(R in [0, 1] {
+                    w1[NUMBER][4 * U + 2 * R + E] *= scale;
+                });
+            });
+        });
+    });
+    for_each_weight(w1, sizes, |weight, number| f(number, *weight));
+}
+
 /// Writes a network back, unscaled; whether all of it is finite.
 ///
 /// # Safety
@@ -206,18 +245,7 @@ pub(super) unsafe fn store_network<const HALVES: usize>(
         // SAFETY: numbers below n_values; every weight has one owner, b2 the block of rank 0.
         unsafe { memory::store(values, number, value) };
     };
-    unroll!(U in [0, 1] {
-        let scale = scales.pair(Table::Unit, U as u32 * 8 + 2 * t);
-        unroll!(E in [0, 1] {
-            let scale = 1.0 / (W1_BY_HIDDEN * scale[E]);
-            unroll!(NUMBER in [0, 1, 2, 3, 4] {
-                unroll!(R in [0, 1] {
-                    network.w1[NUMBER][4 * U + 2 * R + E] *= scale;
-                });
-            });
-        });
-    });
-    for_each_weight(&mut network.w1, sizes, |weight, number| store(number, *weight));
+    for_each_first(tiles, sizes, &mut network.w1, &mut store);
     let class_tile = tiles.me.warp().wrapping_sub(W2_WARP);
     let class = class_tile % 2 * 8 + 2 * t;
     if class_tile < 2 {

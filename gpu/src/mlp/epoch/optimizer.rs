@@ -10,7 +10,7 @@ use crate::cuda::memory;
 use super::forward::for_each_weight;
 use super::network::{W2_WARP, for_each_second};
 use super::tiles::{Sizes, Weights};
-use super::{THREADS, TILES, cluster_blocks};
+use super::{THREADS, TILES};
 use crate::unroll::unroll;
 
 /// Constants of an optimiser. Plain SGD has none.
@@ -170,9 +170,9 @@ const fn n_state_arrays(n_moments: u32) -> usize {
     if n_moments == 0 { 0 } else { n_moments as usize + 1 }
 }
 
-/// Values of a network's state during an epoch.
-pub const fn n_state_values(n_hidden: u32, n_moments: u32) -> usize {
-    cluster_blocks(n_hidden) as usize * n_state_arrays(n_moments) * BLOCK_VALUES
+/// Values of a network's state during an epoch, but for what `deep` adds.
+pub(super) const fn n_state_values(blocks: u32, n_moments: u32) -> usize {
+    blocks as usize * n_state_arrays(n_moments) * BLOCK_VALUES
 }
 
 /// What is remembered of a lane's weights in a tile: `[array]`, as the weights.
@@ -276,14 +276,10 @@ impl State {
     pub unsafe fn bring<O: Optimizer>(&self, sizes: &Sizes, moments: *const f32, n_values: usize) {
         unroll!(ARRAY in [0, 1] {
             if ARRAY < O::MOMENTS {
-                let mut all: Weights = Default::default();
                 // SAFETY: numbers are below `n_values`; the quads are the thread's.
                 unsafe {
                     let from = moments.add(ARRAY * n_values);
-                    for_each_weight(&mut all, sizes, |value, number| *value = memory::load(from, number));
-                    unroll!(TILE in [0, 1, 2, 3, 4] {
-                        self.store_tile(ARRAY, TILE, all[TILE]);
-                    });
+                    self.bring_first(ARRAY, sizes, from);
                     let mut second = [0f32; 6];
                     if for_each_second(sizes, |value, number| second[value] = memory::load(from, number)) {
                         self.store_second(ARRAY, second);
@@ -291,6 +287,22 @@ impl State {
                 }
             }
         });
+    }
+
+    /// The part of [`bring`](Self::bring) that is `W1`'s, of one array.
+    ///
+    /// # Safety
+    /// `from` has the network's values; the optimiser has the array.
+    #[device_inline]
+    pub unsafe fn bring_first(&self, array: usize, sizes: &Sizes, from: *const f32) {
+        let mut all: Weights = Default::default();
+        // SAFETY: numbers are below those of the values; the quads are the thread's.
+        unsafe {
+            for_each_weight(&mut all, sizes, |value, number| *value = memory::load(from, number));
+            unroll!(TILE in [0, 1, 2, 3, 4] {
+                self.store_tile(array, TILE, all[TILE]);
+            });
+        }
     }
 
     /// Takes it back to the network's order.
@@ -301,14 +313,10 @@ impl State {
     pub unsafe fn take<O: Optimizer>(&self, sizes: &Sizes, moments: *mut f32, n_values: usize) {
         unroll!(ARRAY in [0, 1] {
             if ARRAY < O::MOMENTS {
-                let mut all: Weights = Default::default();
                 // SAFETY: numbers are below `n_values`, and every value has one owner but for those of `b2`, whose owner is the block of rank 0; the quads are the thread's.
                 unsafe {
                     let to = moments.add(ARRAY * n_values);
-                    unroll!(TILE in [0, 1, 2, 3, 4] {
-                        all[TILE] = self.load_tile(ARRAY, TILE);
-                    });
-                    for_each_weight(&mut all, sizes, |value, number| memory::store(to, number, *value));
+                    self.take_first(ARRAY, sizes, to);
                     let second = self.own;
                     for_each_second(sizes, |value, number| {
                         let at = Self::second(ARRAY, value / 4) + value % 4;
@@ -320,6 +328,22 @@ impl State {
                 }
             }
         });
+    }
+
+    /// The part of [`take`](Self::take) that is `W1`'s, of one array.
+    ///
+    /// # Safety
+    /// As for [`bring_first`](Self::bring_first), after it; nobody else writes there.
+    #[device_inline]
+    pub unsafe fn take_first(&self, array: usize, sizes: &Sizes, to: *mut f32) {
+        let mut all: Weights = Default::default();
+        // SAFETY: numbers are below those of the values, each with one owner; the quads are the thread's.
+        unsafe {
+            unroll!(TILE in [0, 1, 2, 3, 4] {
+                all[TILE] = self.load_tile(array, TILE);
+            });
+            for_each_weight(&mut all, sizes, |value, number| memory::store(to, number, *value));
+        }
     }
 }
 

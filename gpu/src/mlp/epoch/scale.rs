@@ -49,12 +49,16 @@ pub(super) const W1_BY_HIDDEN: f32 = 256.0;
 const GRADIENT: f32 = 16_384.0;
 /// What dz1 is multiplied by after the product, which has the scales of dz2 and of `W2`.
 pub(super) const DZ1_BY_PRODUCT: f32 = 1.0 / 32_768.0;
+/// What `W2` of two hidden layers is multiplied by beside τ / η.
+pub(super) const W2_BY_SCALES: f32 = 256.0;
 /// What the second halves are worth.
 pub(super) const SECOND: f32 = 1.0 / 2048.0;
 /// Largest exponent, up or down, of a unit's weights, and largest of `|W2| / η`, that scales are made for.
 pub const MOST: i32 = 32;
 /// The exponent of `|W2| / η` below which a class is not scaled up.
 const LEAST_CLASS: i32 = -12;
+/// The exponent of the weights of the output layer below which the gradients of a second hidden layer are not scaled up.
+const LEAST_OUTPUT: i32 = -6;
 /// How much further than the largest class another one is scaled up, as an exponent.
 const CLASS_SPREAD: i32 = 8;
 /// Words of what a launch finds out about a network: whether it left the range, then the bits of each class's largest `|W2| / η`.
@@ -95,6 +99,26 @@ fn least_class_exponent(largest: u32) -> i32 {
 #[device_inline]
 fn class_exponent(bits: u32, least: i32) -> i32 {
     (1 - exponent(bits).max(LEAST_CLASS)).min(least + CLASS_SPREAD)
+}
+
+/// 1 / τ of a unit of a second hidden layer by the largest of its `|W2| / η`, where `largest` is that of all units; not a number if those cannot be scaled.
+#[device_inline]
+pub(super) fn second_unscale(bits: u32, largest: u32) -> f32 {
+    let least = least_class_exponent(largest);
+    if power(least).is_nan() { f32::NAN } else { power(-class_exponent(bits, least)) }
+}
+
+/// Scale of the gradients of a second hidden layer, but for 1 / τ, by the largest `|W3| / τ`; not a number if that cannot be scaled.
+#[device_inline]
+pub(super) fn second_gradient_scale(largest: u32) -> f32 {
+    let largest = exponent(largest);
+    if largest > MOST { f32::NAN } else { power(7 - largest) }
+}
+
+/// The least weight of the output layer that a second hidden layer's gradients are scaled for.
+#[device_inline]
+pub(super) fn least_output() -> f32 {
+    power(LEAST_OUTPUT)
 }
 
 /// Factors in shared memory, `[HIDDEN]` or `[CLASSES]` f32 each.
@@ -165,6 +189,17 @@ impl Scales {
         self.set(Table::SecondStepClass, number, tau * tau / (GRADIENT * least_tau));
         self.set(Table::Logit, number, 1.0 / tau);
         self.set(Table::Gradient, number, GRADIENT * least_tau / tau);
+    }
+
+    /// Writes the values of unit `number` of the first of two hidden layers, and what units of the second have in common; `gradient` is that of [`second_gradient_scale`].
+    #[device_inline]
+    pub fn make_deep(self, number: u32, unit: u32, gradient: f32) {
+        let eta = power(unit_exponent(unit));
+        self.set(Table::Unit, number, eta);
+        self.set(Table::FirstStep, number, (W1_BY_HIDDEN / (W2_BY_SCALES * DZ1_BY_PRODUCT)) * eta * eta / gradient);
+        self.set(Table::SecondStep, number, 1.0 / (eta * eta));
+        self.set(Table::SecondStepClass, number, W2_BY_SCALES / gradient);
+        self.set(Table::Gradient, number, gradient);
     }
 }
 
@@ -247,5 +282,29 @@ mod tests {
             assert!(power(least).is_nan(), "{bits:x}");
         }
         assert_eq!(power(least_class_exponent(0)), power(1 - LEAST_CLASS));
+    }
+
+    #[test]
+    fn scales_of_a_second_layer_put_the_largest_where_the_page_says() {
+        for e in -MOST..=MOST {
+            for largest in [power(e), power(e) * 1.999] {
+                let unscale = second_unscale(largest.to_bits(), largest.to_bits());
+                let scaled = largest / unscale * W2_BY_SCALES;
+                assert!(scaled < 1024.0 && (scaled >= 512.0 || e < LEAST_CLASS), "2^{e}: {scaled}");
+                // A unit that is much smaller is not scaled up by more than the spread.
+                let small = second_unscale((largest * power(-20)).to_bits(), largest.to_bits());
+                assert!(small <= unscale && small >= unscale * power(-CLASS_SPREAD), "2^{e}: {small} beside {unscale}");
+                // |dz2| is at most twice the largest weight.
+                let gradient = 2.0 * largest * second_gradient_scale(largest.to_bits());
+                assert!((256.0..512.0).contains(&gradient), "2^{e}: {gradient}");
+            }
+        }
+        for bits in [power(MOST + 1).to_bits(), f32::INFINITY.to_bits(), f32::NAN.to_bits()] {
+            assert!(
+                second_unscale(1.0f32.to_bits(), bits).is_nan() && second_gradient_scale(bits).is_nan(),
+                "{bits:x}"
+            );
+        }
+        assert_eq!(least_output(), 1.0 / 64.0);
     }
 }

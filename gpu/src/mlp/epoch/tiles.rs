@@ -153,8 +153,14 @@ pub(super) struct Tiles<const HALVES: usize> {
 impl<const HALVES: usize> Tiles<HALVES> {
     #[device_inline]
     pub fn new(n_inputs: u32) -> Self {
+        Self::with_bytes(shared_bytes(n_inputs))
+    }
+
+    /// That of a launch with so many bytes, the layout's or more.
+    #[device_inline]
+    pub fn with_bytes(bytes: u32) -> Self {
         // The one check that the launch has all of it.
-        let base = shared::dynamic::<memory::Vec4>(0, shared_bytes(n_inputs) / 16).base();
+        let base = shared::dynamic::<memory::Vec4>(0, bytes / 16).base();
         Self { base, me: Me { thread: thread_idx_x() } }
     }
 
@@ -166,8 +172,8 @@ impl<const HALVES: usize> Tiles<HALVES> {
 
     /// `len` values from byte `offset` on.
     #[device_inline]
-    fn part<T: Copy>(&self, offset: u32, len: u32) -> Shared<T> {
-        // SAFETY: callers name parts of the layout, whose offsets are multiples of 16 (8 for the second mailbox), and `new` has seen that it is all there.
+    pub fn part<T: Copy>(&self, offset: u32, len: u32) -> Shared<T> {
+        // SAFETY: callers name parts of the layout, whose offsets are multiples of 16 (8 for the second mailbox), and `new` or `with_bytes` has seen that it is all there.
         unsafe { Shared::from_address(self.base + offset, len) }
     }
 

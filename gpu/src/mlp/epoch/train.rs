@@ -6,14 +6,16 @@ use crate::cuda::thread::{strided, thread_idx_x, warp_index};
 use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
 use super::backward::{Prefetched, backward};
-use super::exchange::{Cluster, Exchange, Grid, Mail, Round, n_mail_words};
+use super::exchange::{Cluster, Exchange, Grid, Mail, Round};
 use super::forward::{finish_logits, partial_logits};
 use super::halves::halves;
 use super::network::{Values, W2_WARP, load_network, store_network};
-use super::optimizer::{Adam, Decay, Momentum, Optimizer, Rule, Sgd, State, Step, n_state_values};
+use super::optimizer::{
+    Adam, Decay, Momentum, Optimizer, Rule, Sgd, State, Step, n_state_values as n_own_state_values,
+};
 use super::scale::{RANGE_WORDS, Table};
 use super::tiles::{Sizes, Tiles, warp_indices};
-use super::{BATCH, Four, MOST_BATCH, THREADS, cluster_blocks, is_cluster, n_values, order};
+use super::{BATCH, Four, MOST_BATCH, THREADS, is_cluster, n_blocks, n_mail_words, n_state_values, n_values, order};
 use crate::unroll::unroll;
 
 /// One epoch of `n_models` networks of one shape on one training set.
@@ -25,8 +27,8 @@ use crate::unroll::unroll;
 )]
 #[require((1..=MOST_BATCH).contains(&batch) && n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE) && n_inputs <= super::MOST_INPUTS)]
 #[require(from_step <= n_samples.div_ceil(batch))]
-#[require(n_hidden <= super::MOST_HIDDEN && mail.is_none() == is_cluster(n_hidden) && arrivals.is_none() == is_cluster(n_hidden))]
-#[require(first_model < n_models && (first_model == 0 || !is_cluster(n_hidden)))]
+#[require(n_hidden <= super::MOST_HIDDEN && n_second <= super::MOST_HIDDEN && mail.is_none() == is_cluster([n_hidden, n_second]) && arrivals.is_none() == is_cluster([n_hidden, n_second]))]
+#[require(first_model < n_models && (first_model == 0 || !is_cluster([n_hidden, n_second])))]
 pub struct EpochTask {
     /// `[n_samples, n_inputs]`, aligned to 16 bytes.
     #[len(n_samples * n_inputs)]
@@ -35,7 +37,7 @@ pub struct EpochTask {
     #[len(n_samples)]
     pub labels: *const u8,
     /// `[n_models, 1 + n_moments, n_values]`: see [`n_values`]; the network, then what the optimiser remembers of each value. Updated.
-    #[len(n_models * (1 + n_moments) * n_values(n_inputs, n_hidden, n_classes))]
+    #[len(n_models * (1 + n_moments) * n_values(n_inputs, [n_hidden, n_second], n_classes))]
     pub values: *mut f32,
     /// `[n_models]`.
     #[len(n_models)]
@@ -67,7 +69,7 @@ pub struct EpochTask {
     pub n_samples: u32,
     /// Pixels: a multiple of [`INPUT_MULTIPLE`](super::INPUT_MULTIPLE), at most [`max_inputs`](super::max_inputs) of the device.
     pub n_inputs: u32,
-    /// Hidden units.
+    /// Units of the first hidden layer.
     pub n_hidden: u32,
     /// Classes, at most [`CLASSES`](super::CLASSES).
     pub n_classes: u32,
@@ -83,22 +85,24 @@ pub struct EpochTask {
     pub n_moments: u32,
     /// Numbers of a step in `learning_rates`: 1, or 4 with Adam.
     pub n_rates: u32,
-    /// `[n_models, n_state_values(n_hidden, n_moments)]`: scratch, aligned to 16 bytes; null without moments.
-    #[len(n_models * n_state_values(n_hidden, n_moments))]
+    /// `[n_models, n_state_values([n_hidden, n_second], n_moments)]`: scratch, aligned to 16 bytes; null where there are none.
+    #[len(n_models * n_state_values([n_hidden, n_second], n_moments))]
     #[nullable]
     pub state: *mut f32,
     /// The optimiser's constants; not read by plain SGD.
     pub rule: Rule,
     /// Number of the launch's first network; where its blocks are no cluster, of the only one.
     pub first_model: u32,
-    /// `[n_mail_words(n_hidden)]`: scratch for what the blocks send each other, aligned to 16 bytes; null where they are a cluster.
-    #[len(n_mail_words(n_hidden))]
+    /// `[n_mail_words([n_hidden, n_second])]`: scratch for what the blocks send each other, aligned to 16 bytes; null where they are a cluster.
+    #[len(n_mail_words([n_hidden, n_second]))]
     #[nullable]
     pub mail: *mut u64,
     /// Counter of the blocks at a barrier, 0 before the launch; null where they are a cluster.
     #[len(1)]
     #[nullable]
     pub arrivals: *mut u32,
+    /// Units of the second hidden layer; 0 where there is none.
+    pub n_second: u32,
 }
 
 macro_rules! kernels {
@@ -118,11 +122,12 @@ macro_rules! kernels {
         /// # Safety
         /// `n_models` are those of the arrays. The arrays are as [`EpochTask`] says and do not overlap;
         #[kernel(
-            shape = |n_models: u32| super::shape(n_models, task.n_inputs, task.n_hidden),
+            shape = |n_models: u32| super::shape(n_models, task.n_inputs, [task.n_hidden, task.n_second]),
             max_threads = 384,
             min_blocks = 1,
             require = task.batch <= most_batch::<$optimizer>()
-                && <$exchange>::CLUSTER == is_cluster(task.n_hidden)
+                && task.n_second == 0
+                && <$exchange>::CLUSTER == is_cluster([task.n_hidden, task.n_second])
                 && (task.n_moments, task.n_rates) == (<$optimizer>::MOMENTS as u32, <$optimizer>::RATES as u32)
         )]
         pub unsafe fn $kernel(task: EpochTask) {
@@ -177,7 +182,7 @@ kernels! {
 
 /// Most samples of a batch of an optimiser's kernel.
 #[cfg(not(target_arch = "nvptx64"))]
-const fn most_batch<O: Optimizer>() -> u32 {
+pub(super) const fn most_batch<O: Optimizer>() -> u32 {
     if O::PARTS { MOST_BATCH } else { BATCH }
 }
 
@@ -188,7 +193,7 @@ const fn most_batch<O: Optimizer>() -> u32 {
 #[device_inline]
 unsafe fn train<O: Optimizer, X: Exchange, const HALVES: usize>(task: EpochTask) {
     let EpochTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
-    let blocks = cluster_blocks(n_hidden);
+    let blocks = n_blocks([n_hidden, 0]);
     let model = task.first_model + X::network(n_hidden);
     let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: X::rank(), warp: warp_indices() };
     let tiles = Tiles::<HALVES>::new(n_inputs);
@@ -233,24 +238,24 @@ unsafe fn train<O: Optimizer, X: Exchange, const HALVES: usize>(task: EpochTask)
 
 /// The samples of a step that are multiplied at once, at most [`BATCH`]: all of them where the kernel is one without parts, else every step has as many parts as a whole batch, of which the last may be empty.
 #[derive(Clone, Copy)]
-struct Part {
-    step: u32,
+pub(super) struct Part {
+    pub step: u32,
     /// Its number in the step.
-    number: u32,
+    pub number: u32,
     /// Its number in the launch.
-    round: u32,
+    pub round: u32,
 }
 
 impl Part {
     /// The first one of a launch.
     #[device_inline]
-    fn first(step: u32) -> Self {
+    pub fn first(step: u32) -> Self {
         Self { step, number: 0, round: 0 }
     }
 
     /// The one behind it.
     #[device_inline]
-    fn next<O: Optimizer>(self, batch: u32) -> Self {
+    pub fn next<O: Optimizer>(self, batch: u32) -> Self {
         let Self { step, number, round } = self;
         if self.is_last::<O>(batch) {
             Self { step: step + 1, number: 0, round: round + 1 }
@@ -261,34 +266,34 @@ impl Part {
 
     /// Whether it is the last one of its step.
     #[device_inline]
-    fn is_last<O: Optimizer>(&self, batch: u32) -> bool {
+    pub fn is_last<O: Optimizer>(&self, batch: u32) -> bool {
         !O::PARTS || (self.number + 1) * BATCH >= batch
     }
 
     /// Which of two buffers it has.
     #[device_inline]
-    fn buffer<O: Optimizer>(&self) -> u32 {
+    pub fn buffer<O: Optimizer>(&self) -> u32 {
         if O::PARTS { self.round % 2 } else { self.step % 2 }
     }
 }
 
 /// A network's part of the task: its model's part of each array.
-struct Run<'a, X> {
-    task: &'a EpochTask,
-    model: usize,
-    values: *mut f32,
-    order: *mut u32,
-    losses: *mut f32,
-    range: *mut u32,
-    n_steps: u32,
+pub(super) struct Run<'a, X> {
+    pub task: &'a EpochTask,
+    pub model: usize,
+    pub values: *mut f32,
+    pub order: *mut u32,
+    pub losses: *mut f32,
+    pub range: *mut u32,
+    pub n_steps: u32,
     /// Threads below [`BATCH`] look after a row each.
-    row: u32,
+    pub row: u32,
     // A block sends the next partial logits when all gradients of this step are there, so when all blocks have ended their round of logits; and the next
     // gradients when all those partial logits are there, so when all blocks have ended their round of gradients. In global memory too: a thread has what it waits for before its block's barrier, and only behind that barrier the
     // block sends what lets others write the slot anew.
-    exchange: X,
+    pub exchange: X,
     /// What the optimiser remembers.
-    state: State,
+    pub state: State,
 }
 
 impl<'a, X: Exchange> Run<'a, X> {
@@ -297,7 +302,7 @@ impl<'a, X: Exchange> Run<'a, X> {
     /// # Safety
     /// The arrays are as the task says, and have a part for the model.
     #[device_inline]
-    unsafe fn new<O: Optimizer, const HALVES: usize>(
+    pub unsafe fn new<O: Optimizer, const HALVES: usize>(
         task: &'a EpochTask,
         tiles: &Tiles<HALVES>,
         sizes: &Sizes,
@@ -307,11 +312,11 @@ impl<'a, X: Exchange> Run<'a, X> {
         let model = model as usize;
         // SAFETY: each array has a part for each model, as the caller says.
         unsafe {
-            let state = task.state.wrapping_add(model * n_state_values(n_hidden, O::MOMENTS as u32));
+            let state = task.state.wrapping_add(model * n_own_state_values(n_blocks([n_hidden, 0]), O::MOMENTS as u32));
             Self {
                 task,
                 model,
-                values: task.values.add(model * (1 + O::MOMENTS) * n_values(n_inputs, n_hidden, n_classes)),
+                values: task.values.add(model * (1 + O::MOMENTS) * n_values(n_inputs, [n_hidden, 0], n_classes)),
                 order: task.order.add(model * n_samples as usize),
                 losses: task.losses.add(model * n_samples as usize),
                 range: task.range.add(model * RANGE_WORDS),
@@ -326,7 +331,7 @@ impl<'a, X: Exchange> Run<'a, X> {
     /// Values of a network.
     #[device_inline]
     const fn n_values(&self) -> usize {
-        n_values(self.task.n_inputs, self.task.n_hidden, self.task.n_classes)
+        n_values(self.task.n_inputs, [self.task.n_hidden, 0], self.task.n_classes)
     }
 
     /// What a part's step is made with.
@@ -334,7 +339,7 @@ impl<'a, X: Exchange> Run<'a, X> {
     /// # Safety
     /// The step is below `n_steps`.
     #[device_inline]
-    unsafe fn step_of<O: Optimizer>(&self, part: Part) -> Step {
+    pub unsafe fn step_of<O: Optimizer>(&self, part: Part) -> Step {
         let at = self.model * self.n_steps as usize + part.step as usize;
         let divisor = if self.task.mean == 1 { self.rows_of_step(part.step) as f32 } else { 1.0 };
         let mut rule = self.task.rule;
@@ -361,27 +366,27 @@ impl<'a, X: Exchange> Run<'a, X> {
 
     /// Samples of a step's batch.
     #[inline]
-    fn rows_of_step(&self, step: u32) -> u32 {
+    pub fn rows_of_step(&self, step: u32) -> u32 {
         (self.task.n_samples - step * self.task.batch).min(self.task.batch)
     }
 
     /// Samples of a part.
     #[inline]
-    fn rows_of<O: Optimizer>(&self, part: Part) -> u32 {
+    pub fn rows_of<O: Optimizer>(&self, part: Part) -> u32 {
         let rows = self.rows_of_step(part.step);
         if O::PARTS { rows.saturating_sub(part.number * BATCH).min(BATCH) } else { rows }
     }
 
     /// Offset of a part's first sample in the epoch's order.
     #[inline]
-    fn first_of<O: Optimizer>(&self, part: Part) -> u32 {
+    pub fn first_of<O: Optimizer>(&self, part: Part) -> u32 {
         let first = part.step * self.task.batch;
         if O::PARTS { first + part.number * BATCH } else { first }
     }
 
     /// Whether this thread looks after a row.
     #[device_inline]
-    fn looks_after_row(&self) -> bool {
+    pub fn looks_after_row(&self) -> bool {
         self.row < BATCH
     }
 
@@ -390,7 +395,7 @@ impl<'a, X: Exchange> Run<'a, X> {
     /// # Safety
     /// The order is there.
     #[inline]
-    unsafe fn sample_of<O: Optimizer>(&self, part: Part) -> u32 {
+    pub unsafe fn sample_of<O: Optimizer>(&self, part: Part) -> u32 {
         let there = self.looks_after_row() && part.step < self.n_steps && self.row < self.rows_of::<O>(part);
         // SAFETY: the row is one of the step's batch, so the index is below `n_samples`.
         if there { unsafe { memory::load(self.order, (self.first_of::<O>(part) + self.row) as usize) } } else { 0 }
@@ -401,7 +406,7 @@ impl<'a, X: Exchange> Run<'a, X> {
     /// # Safety
     /// `sample` is below `n_samples`.
     #[inline]
-    unsafe fn label_of(&self, sample: u32) -> u8 {
+    pub unsafe fn label_of(&self, sample: u32) -> u8 {
         // SAFETY: the task has a label for each sample.
         if self.looks_after_row() { unsafe { memory::load(self.task.labels, sample as usize) } } else { 0 }
     }
@@ -411,7 +416,7 @@ impl<'a, X: Exchange> Run<'a, X> {
     /// # Safety
     /// The part's samples are in their list in shared memory; all have read what the buffer held before.
     #[inline]
-    unsafe fn prefetch<O: Optimizer, const HALVES: usize>(&self, tiles: &Tiles<HALVES>, part: Part) {
+    pub unsafe fn prefetch<O: Optimizer, const HALVES: usize>(&self, tiles: &Tiles<HALVES>, part: Part) {
         if part.step < self.n_steps {
             let samples = tiles.samples(part.buffer::<O>());
             let Self { task, .. } = *self;
@@ -424,22 +429,34 @@ impl<'a, X: Exchange> Run<'a, X> {
         }
     }
 
+    /// Lists the samples of the first two parts, and the labels of the first.
+    ///
+    /// # Safety
+    /// The order is there.
+    #[device_inline]
+    pub unsafe fn list_first<O: Optimizer, const HALVES: usize>(&self, tiles: &Tiles<HALVES>) {
+        let (part, row) = (Part::first(self.task.from_step), self.row);
+        let next = part.next::<O>(self.task.batch);
+        if self.looks_after_row() {
+            // SAFETY: the order's elements are samples, and so is 0.
+            unsafe {
+                let (first, second) = (self.sample_of::<O>(part), self.sample_of::<O>(next));
+                tiles.samples(part.buffer::<O>()).set(row, first);
+                tiles.samples(next.buffer::<O>()).set(row, second);
+                tiles.labels(part.buffer::<O>()).set(row, self.label_of(first) as u32);
+            }
+        }
+    }
+
     /// Lists the samples of the first two parts, opens the mailboxes and loads the network.
     ///
     /// # Safety
     /// All threads of the network's blocks call it; shared memory is cleared, and the order is there.
     #[device_inline]
     unsafe fn begin<O: Optimizer, const HALVES: usize>(&self, tiles: &Tiles<HALVES>, sizes: &Sizes) -> Values {
-        let (part, row) = (Part::first(self.task.from_step), self.row);
-        let next = part.next::<O>(self.task.batch);
-        // SAFETY: the order's elements are samples, and so is 0. `values` and `range` are the model's, as whoever made `self` says; behind the network's values are those that the optimiser remembers.
+        // SAFETY: `values` and `range` are the model's, as whoever made `self` says; behind the network's values are those that the optimiser remembers.
         unsafe {
-            if self.looks_after_row() {
-                let (first, second) = (self.sample_of::<O>(part), self.sample_of::<O>(next));
-                tiles.samples(part.buffer::<O>()).set(row, first);
-                tiles.samples(next.buffer::<O>()).set(row, second);
-                tiles.labels(part.buffer::<O>()).set(row, self.label_of(first) as u32);
-            }
+            self.list_first::<O, HALVES>(tiles);
             self.exchange.open();
             self.state.bring::<O>(sizes, self.values.add(self.n_values()), self.n_values());
             // Its barrier is also the one before which everything is set up: the first copy is told where to go after it, and other blocks' values arrive.
@@ -526,27 +543,40 @@ impl<'a, X: Exchange> Run<'a, X> {
         sizes: &Sizes,
         network: &mut Values,
     ) {
-        let Self { task, n_steps, .. } = *self;
-        // SAFETY: the values are the model's. Behind the barrier of all blocks all losses are written, `batch` a step but for the last; a step's sum is written by one thread, and only atomics
-        // write to `range`.
+        // SAFETY: the values are the model's. Behind the barrier of all blocks all losses are written, and only atomics write to `range`.
         unsafe {
             let mut finite = store_network(tiles, sizes, network, self.values);
             self.state.take::<O>(sizes, self.values.add(self.n_values()), self.n_values());
             // All losses are written.
             self.exchange.sync();
-            let first = task.from_step + sizes.rank * THREADS + thread_idx_x();
-            for step in strided(first, n_steps, sizes.blocks * THREADS) {
-                let mut sum = 0f32;
-                for row in 0..self.rows_of_step(step) {
-                    sum += memory::load(self.losses, (step * task.batch + row) as usize);
-                }
-                finite &= sum.is_finite();
-                memory::store(task.step_losses, self.model * n_steps as usize + step as usize, sum);
-            }
+            finite &= self.sum_losses(sizes);
             if !finite {
                 atomic::max_u32(self.range, 1);
             }
         }
+    }
+
+    /// Adds up the losses of each step that the thread looks after; whether they are finite.
+    ///
+    /// # Safety
+    /// All losses were written before a barrier of all blocks, whose threads all call it.
+    #[device_inline]
+    pub unsafe fn sum_losses(&self, sizes: &Sizes) -> bool {
+        let Self { task, n_steps, .. } = *self;
+        let mut finite = true;
+        let first = task.from_step + sizes.rank * THREADS + thread_idx_x();
+        for step in strided(first, n_steps, sizes.blocks * THREADS) {
+            let mut sum = 0f32;
+            // SAFETY: `batch` losses a step but for the last; a step's sum is written by one thread.
+            unsafe {
+                for row in 0..self.rows_of_step(step) {
+                    sum += memory::load(self.losses, (step * task.batch + row) as usize);
+                }
+                memory::store(task.step_losses, self.model * n_steps as usize + step as usize, sum);
+            }
+            finite &= sum.is_finite();
+        }
+        finite
     }
 }
 

@@ -1,12 +1,15 @@
 //! The kernels that train a whole epoch in one launch, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay_gpu::mlp::epoch::{
-    self, ClassifyTaskArgs, EpochTaskArgs, RANGE_WORDS, cluster_blocks, is_cluster, max_inputs, mlp_epoch_classify,
-    mlp_epoch_classify_grid, mlp_epoch_classify_grid_short, mlp_epoch_classify_short, mlp_epoch_train,
-    mlp_epoch_train_adam, mlp_epoch_train_adam_grid, mlp_epoch_train_adam_grid_short, mlp_epoch_train_adam_parts,
-    mlp_epoch_train_adam_parts_short, mlp_epoch_train_adam_short, mlp_epoch_train_decay, mlp_epoch_train_decay_grid,
-    mlp_epoch_train_decay_grid_short, mlp_epoch_train_decay_short, mlp_epoch_train_grid, mlp_epoch_train_grid_short,
-    mlp_epoch_train_momentum, mlp_epoch_train_momentum_grid, mlp_epoch_train_momentum_grid_short,
+    self, ClassifyTaskArgs, EpochTaskArgs, RANGE_WORDS, is_cluster, mlp_epoch_classify, mlp_epoch_classify_deep,
+    mlp_epoch_classify_deep_short, mlp_epoch_classify_grid, mlp_epoch_classify_grid_short, mlp_epoch_classify_short,
+    mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_deep, mlp_epoch_train_adam_deep_short,
+    mlp_epoch_train_adam_grid, mlp_epoch_train_adam_grid_short, mlp_epoch_train_adam_parts,
+    mlp_epoch_train_adam_parts_short, mlp_epoch_train_adam_short, mlp_epoch_train_decay, mlp_epoch_train_decay_deep,
+    mlp_epoch_train_decay_deep_short, mlp_epoch_train_decay_grid, mlp_epoch_train_decay_grid_short,
+    mlp_epoch_train_decay_short, mlp_epoch_train_deep, mlp_epoch_train_deep_short, mlp_epoch_train_grid,
+    mlp_epoch_train_grid_short, mlp_epoch_train_momentum, mlp_epoch_train_momentum_deep,
+    mlp_epoch_train_momentum_deep_short, mlp_epoch_train_momentum_grid, mlp_epoch_train_momentum_grid_short,
     mlp_epoch_train_momentum_parts, mlp_epoch_train_momentum_parts_short, mlp_epoch_train_momentum_short,
     mlp_epoch_train_short, n_counters, n_mail_words, n_state_values, n_values,
 };
@@ -21,7 +24,8 @@ use crate::{Buffer, Device, Function, In, InOut, Module, Result, Stream};
 #[derive(Clone, Copy, Debug)]
 pub(in crate::mlp) struct Shape {
     pub n_inputs: u32,
-    pub n_hidden: u32,
+    /// Units of the first hidden layer and of the second; 0 where there is no second.
+    pub hidden: [u32; 2],
     pub n_classes: u32,
     pub n_models: u32,
     /// How they are trained.
@@ -33,7 +37,17 @@ pub(in crate::mlp) struct Shape {
 impl Shape {
     /// Values of one network and of what its optimiser remembers.
     pub fn n_values(&self) -> usize {
-        self.n_arrays() as usize * n_values(self.n_inputs, self.n_hidden, self.n_classes)
+        self.n_arrays() as usize * n_values(self.n_inputs, self.hidden, self.n_classes)
+    }
+
+    /// Units of each hidden layer that there is.
+    pub fn hidden_layers(&self) -> &[u32] {
+        if self.hidden[1] == 0 { &self.hidden[..1] } else { &self.hidden }
+    }
+
+    /// Units of all hidden layers.
+    fn n_units(&self) -> usize {
+        self.hidden.iter().map(|&n| n as usize).sum()
     }
 
     /// Arrays of a network's values: itself, and what its optimiser remembers.
@@ -41,19 +55,36 @@ impl Shape {
         1 + self.form.n_moments()
     }
 
-    /// Whether a network's blocks are a cluster; otherwise they are a launch of their own.
-    fn is_cluster(&self) -> bool {
-        is_cluster(self.n_hidden)
-    }
-
-    /// The first networks of the launches that train or classify all of them.
+    /// The first networks of the launches that train or classify all of them: one where each network has a cluster, otherwise one for each network.
     fn launches(&self) -> std::ops::Range<u32> {
-        0..if self.is_cluster() { 1 } else { self.n_models }
+        0..if is_cluster(self.hidden) { 1 } else { self.n_models }
     }
 
     /// Values of all optimisers during an epoch.
     fn n_state_values(&self) -> usize {
-        self.n_models as usize * n_state_values(self.n_hidden, self.form.n_moments())
+        self.n_models as usize * n_state_values(self.hidden, self.form.n_moments())
+    }
+}
+
+/// How a network's blocks are launched, and how many hidden layers they have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blocks {
+    /// A cluster, one hidden layer.
+    Cluster,
+    /// A cooperative launch, one hidden layer.
+    Grid,
+    /// A cooperative launch, two hidden layers.
+    Deep,
+}
+
+impl Blocks {
+    /// Those of a network with these units, as in [`Shape`].
+    pub fn of(hidden: [u32; 2]) -> Self {
+        match (hidden[1], is_cluster(hidden)) {
+            (0, true) => Self::Cluster,
+            (0, false) => Self::Grid,
+            _ => Self::Deep,
+        }
     }
 }
 
@@ -62,7 +93,7 @@ impl Shape {
 pub(in crate::mlp) struct DeviceSet {
     images: Buffer<u8>,
     labels: Buffer<u8>,
-    /// Classes and losses `[n_models, n]`, active units `[n_models, n_hidden]` and the words of the range `[n_models, RANGE_WORDS]`, in this order, so that one copy reads all.
+    /// Classes and losses `[n_models, n]`, active units `[n_models, n_units]` and the words of the range `[n_models, RANGE_WORDS]`, in this order, so that one copy reads all.
     answers: Buffer<u32>,
     shape: Shape,
     n: u32,
@@ -74,7 +105,7 @@ pub(in crate::mlp) struct Answers {
     pub classes: Vec<u32>,
     /// `[n_models, n]`.
     pub losses: Vec<f32>,
-    /// Whether each unit was ever positive: 1 or 0, `[n_models, n_hidden]`.
+    /// Whether each unit was ever positive: 1 or 0, `[n_models, n_units]`, the first hidden layer's before the second's.
     pub active: Vec<u32>,
     /// The networks whose numbers left the range of their scales, so that their answers are worth nothing.
     pub left: Vec<usize>,
@@ -94,7 +125,7 @@ impl DeviceSet {
 
     /// Words of the answers about `n` samples.
     fn n_words(n: usize, shape: Shape) -> usize {
-        shape.n_models as usize * (2 * n + shape.n_hidden as usize + RANGE_WORDS)
+        shape.n_models as usize * (2 * n + shape.n_units() + RANGE_WORDS)
     }
 
     /// Bytes of a set of `n` samples.
@@ -104,10 +135,10 @@ impl DeviceSet {
 
     /// What the last launch found out; waits for it.
     pub fn found(&self, stream: &Stream) -> Result<Answers> {
-        let (n, n_hidden) = (self.n as usize, self.shape.n_hidden as usize);
+        let n = self.n as usize;
         let models = self.shape.n_models as usize;
         let mut classes = stream.read(&self.answers)?;
-        let range = classes.split_off(models * (2 * n + n_hidden));
+        let range = classes.split_off(models * (2 * n + self.shape.n_units()));
         let active = classes.split_off(models * 2 * n);
         let losses = classes.split_off(models * n).into_iter().map(f32::from_bits).collect();
         Ok(Answers { classes, losses, active, left: left(&range) })
@@ -129,7 +160,7 @@ pub(in crate::mlp) struct Course {
     counters: Buffer<u32>,
     losses: Buffer<f32>,
     step_losses: Buffer<f32>,
-    /// What the optimiser remembers, in the kernel's order; none without.
+    /// What the optimiser remembers and other numbers of an epoch, in the kernel's order; none where there are none.
     state: Option<Buffer<f32>>,
     batch: u32,
     mean: bool,
@@ -187,6 +218,8 @@ pub(in crate::mlp) struct Networks {
     range: Buffer<u32>,
     /// What the blocks send each other, and the counter of their barriers, where they are no cluster.
     mail: Option<(Buffer<u64>, Buffer<u32>)>,
+    /// Scratch of the kernels that classify; none where they need none.
+    state: Option<Buffer<f32>>,
 }
 
 impl Networks {
@@ -196,20 +229,25 @@ impl Networks {
         Ok(Self {
             values: stream.alloc(models * shape.n_values())?,
             range: stream.alloc(models * RANGE_WORDS)?,
-            mail: match n_mail_words(shape.n_hidden) {
+            mail: match n_mail_words(shape.hidden) {
                 0 => None,
                 n => Some((stream.alloc(n)?, stream.alloc(1)?)),
+            },
+            state: match n_state_values(shape.hidden, 0) {
+                0 => None,
+                n => Some(stream.alloc(n)?),
             },
         })
     }
 
     /// Bytes that [`Networks::new`] takes.
     pub fn bytes(shape: Shape) -> u64 {
-        let mail = match n_mail_words(shape.n_hidden) {
+        let mail = match n_mail_words(shape.hidden) {
             0 => 0,
             n => 8 * n as u64 + 4,
         };
-        4 * u64::from(shape.n_models) * (shape.n_values() + RANGE_WORDS) as u64 + mail
+        let of_models = shape.n_models as usize * (shape.n_values() + RANGE_WORDS);
+        4 * (of_models + n_state_values(shape.hidden, 0)) as u64 + mail
     }
 
     /// The networks whose numbers left the range of their scales in the last training or the last logits, so that what was written of them is worth nothing; waits for the launch.
@@ -224,17 +262,17 @@ impl Networks {
 }
 
 macro_rules! train_kernels {
-    ($($variant:ident: $kernel:ident, $kind:pat, $cluster:literal, $short:literal;)+) => {
-        /// The kernel of an optimiser, a precision, and a network that a cluster has or not.
+    ($($variant:ident: $kernel:ident, $kind:pat, $blocks:ident, $short:literal;)+) => {
+        /// The kernel of an optimiser, a precision, and the blocks of a network.
         enum TrainKernel {
             $($variant(Function<$kernel>),)+
         }
 
         impl TrainKernel {
             /// That of a kind of training.
-            fn load(module: &Module, kind: Kind, cluster: bool, short: bool) -> Result<Self> {
-                Ok(match (kind, cluster, short) {
-                    $(($kind, $cluster, $short) => Self::$variant(module.function($kernel)?),)+
+            fn load(module: &Module, kind: Kind, blocks: Blocks, short: bool) -> Result<Self> {
+                Ok(match (kind, blocks, short) {
+                    $(($kind, Blocks::$blocks, $short) => Self::$variant(module.function($kernel)?),)+
                 })
             }
 
@@ -253,34 +291,44 @@ macro_rules! train_kernels {
 }
 
 train_kernels! {
-    Sgd: mlp_epoch_train, Kind::Sgd, true, false;
-    SgdShort: mlp_epoch_train_short, Kind::Sgd, true, true;
-    Decay: mlp_epoch_train_decay, Kind::Decay, true, false;
-    DecayShort: mlp_epoch_train_decay_short, Kind::Decay, true, true;
-    Momentum: mlp_epoch_train_momentum, Kind::Momentum { parts: false }, true, false;
-    MomentumShort: mlp_epoch_train_momentum_short, Kind::Momentum { parts: false }, true, true;
-    MomentumParts: mlp_epoch_train_momentum_parts, Kind::Momentum { parts: true }, true, false;
-    MomentumPartsShort: mlp_epoch_train_momentum_parts_short, Kind::Momentum { parts: true }, true, true;
-    Adam: mlp_epoch_train_adam, Kind::Adam { parts: false }, true, false;
-    AdamShort: mlp_epoch_train_adam_short, Kind::Adam { parts: false }, true, true;
-    AdamParts: mlp_epoch_train_adam_parts, Kind::Adam { parts: true }, true, false;
-    AdamPartsShort: mlp_epoch_train_adam_parts_short, Kind::Adam { parts: true }, true, true;
-    SgdGrid: mlp_epoch_train_grid, Kind::Sgd, false, false;
-    SgdGridShort: mlp_epoch_train_grid_short, Kind::Sgd, false, true;
-    DecayGrid: mlp_epoch_train_decay_grid, Kind::Decay, false, false;
-    DecayGridShort: mlp_epoch_train_decay_grid_short, Kind::Decay, false, true;
-    MomentumGrid: mlp_epoch_train_momentum_grid, Kind::Momentum { .. }, false, false;
-    MomentumGridShort: mlp_epoch_train_momentum_grid_short, Kind::Momentum { .. }, false, true;
-    AdamGrid: mlp_epoch_train_adam_grid, Kind::Adam { .. }, false, false;
-    AdamGridShort: mlp_epoch_train_adam_grid_short, Kind::Adam { .. }, false, true;
+    Sgd: mlp_epoch_train, Kind::Sgd, Cluster, false;
+    SgdShort: mlp_epoch_train_short, Kind::Sgd, Cluster, true;
+    Decay: mlp_epoch_train_decay, Kind::Decay, Cluster, false;
+    DecayShort: mlp_epoch_train_decay_short, Kind::Decay, Cluster, true;
+    Momentum: mlp_epoch_train_momentum, Kind::Momentum { parts: false }, Cluster, false;
+    MomentumShort: mlp_epoch_train_momentum_short, Kind::Momentum { parts: false }, Cluster, true;
+    MomentumParts: mlp_epoch_train_momentum_parts, Kind::Momentum { parts: true }, Cluster, false;
+    MomentumPartsShort: mlp_epoch_train_momentum_parts_short, Kind::Momentum { parts: true }, Cluster, true;
+    Adam: mlp_epoch_train_adam, Kind::Adam { parts: false }, Cluster, false;
+    AdamShort: mlp_epoch_train_adam_short, Kind::Adam { parts: false }, Cluster, true;
+    AdamParts: mlp_epoch_train_adam_parts, Kind::Adam { parts: true }, Cluster, false;
+    AdamPartsShort: mlp_epoch_train_adam_parts_short, Kind::Adam { parts: true }, Cluster, true;
+    SgdGrid: mlp_epoch_train_grid, Kind::Sgd, Grid, false;
+    SgdGridShort: mlp_epoch_train_grid_short, Kind::Sgd, Grid, true;
+    DecayGrid: mlp_epoch_train_decay_grid, Kind::Decay, Grid, false;
+    DecayGridShort: mlp_epoch_train_decay_grid_short, Kind::Decay, Grid, true;
+    MomentumGrid: mlp_epoch_train_momentum_grid, Kind::Momentum { .. }, Grid, false;
+    MomentumGridShort: mlp_epoch_train_momentum_grid_short, Kind::Momentum { .. }, Grid, true;
+    AdamGrid: mlp_epoch_train_adam_grid, Kind::Adam { .. }, Grid, false;
+    AdamGridShort: mlp_epoch_train_adam_grid_short, Kind::Adam { .. }, Grid, true;
+    SgdDeep: mlp_epoch_train_deep, Kind::Sgd, Deep, false;
+    SgdDeepShort: mlp_epoch_train_deep_short, Kind::Sgd, Deep, true;
+    DecayDeep: mlp_epoch_train_decay_deep, Kind::Decay, Deep, false;
+    DecayDeepShort: mlp_epoch_train_decay_deep_short, Kind::Decay, Deep, true;
+    MomentumDeep: mlp_epoch_train_momentum_deep, Kind::Momentum { .. }, Deep, false;
+    MomentumDeepShort: mlp_epoch_train_momentum_deep_short, Kind::Momentum { .. }, Deep, true;
+    AdamDeep: mlp_epoch_train_adam_deep, Kind::Adam { .. }, Deep, false;
+    AdamDeepShort: mlp_epoch_train_adam_deep_short, Kind::Adam { .. }, Deep, true;
 }
 
-/// The kernel that classifies, by precision, and for a network that a cluster has or not.
+/// The kernel that classifies, by precision and the blocks of a network.
 enum ClassifyKernel {
     Single(Function<mlp_epoch_classify>),
     Short(Function<mlp_epoch_classify_short>),
     Grid(Function<mlp_epoch_classify_grid>),
     GridShort(Function<mlp_epoch_classify_grid_short>),
+    Deep(Function<mlp_epoch_classify_deep>),
+    DeepShort(Function<mlp_epoch_classify_deep_short>),
 }
 
 /// The kernels.
@@ -294,23 +342,29 @@ impl Kernels {
     /// Loads the module, for networks of one shape.
     pub fn load(device: &Device, shape: Shape) -> Result<Self> {
         let module = Module::load(device, &MLP_EPOCH)?;
-        let train = TrainKernel::load(&module, shape.form.kind, shape.is_cluster(), shape.short)?;
-        let classify = match (shape.is_cluster(), shape.short) {
-            (true, false) => ClassifyKernel::Single(module.function(mlp_epoch_classify)?),
-            (true, true) => ClassifyKernel::Short(module.function(mlp_epoch_classify_short)?),
-            (false, false) => ClassifyKernel::Grid(module.function(mlp_epoch_classify_grid)?),
-            (false, true) => ClassifyKernel::GridShort(module.function(mlp_epoch_classify_grid_short)?),
+        let blocks = Blocks::of(shape.hidden);
+        let train = TrainKernel::load(&module, shape.form.kind, blocks, shape.short)?;
+        let classify = match (blocks, shape.short) {
+            (Blocks::Cluster, false) => ClassifyKernel::Single(module.function(mlp_epoch_classify)?),
+            (Blocks::Cluster, true) => ClassifyKernel::Short(module.function(mlp_epoch_classify_short)?),
+            (Blocks::Grid, false) => ClassifyKernel::Grid(module.function(mlp_epoch_classify_grid)?),
+            (Blocks::Grid, true) => ClassifyKernel::GridShort(module.function(mlp_epoch_classify_grid_short)?),
+            (Blocks::Deep, false) => ClassifyKernel::Deep(module.function(mlp_epoch_classify_deep)?),
+            (Blocks::Deep, true) => ClassifyKernel::DeepShort(module.function(mlp_epoch_classify_deep_short)?),
         };
         Ok(Self { shape, train, classify })
     }
 
     /// Clusters that the device runs at the same time; 1 where a network's blocks are no cluster.
     pub fn clusters_at_once(&self) -> Result<u32> {
-        let shape = epoch::shape(1, self.shape.n_inputs, self.shape.n_hidden);
+        let shape = epoch::shape(1, self.shape.n_inputs, self.shape.hidden);
         let clusters = match &self.classify {
             ClassifyKernel::Single(classify) => classify.max_active_clusters(&shape)?,
             ClassifyKernel::Short(classify) => classify.max_active_clusters(&shape)?,
-            ClassifyKernel::Grid(_) | ClassifyKernel::GridShort(_) => 1,
+            ClassifyKernel::Grid(_)
+            | ClassifyKernel::GridShort(_)
+            | ClassifyKernel::Deep(_)
+            | ClassifyKernel::DeepShort(_) => 1,
         };
         Ok(clusters.max(1))
     }
@@ -328,7 +382,7 @@ impl Kernels {
         epoch: u32,
         from_step: u32,
     ) -> Result<()> {
-        let Shape { n_models, n_inputs, n_hidden, n_classes, form, .. } = self.shape;
+        let Shape { n_models, n_inputs, hidden: [n_hidden, n_second], n_classes, form, .. } = self.shape;
         networks.clear_range(stream)?;
         for first_model in self.shape.launches() {
             let (mail, arrivals) = mail_of(&mut networks.mail, stream)?;
@@ -352,6 +406,7 @@ impl Kernels {
                 first_model,
                 mail,
                 arrivals,
+                n_second,
                 n_models,
             } };
             // SAFETY: the arrays are of `n_models`, and as the form's kernel wants them; labels are below the number of classes, as a `Dataset` holds them. Launches of one stream use the mail one after the other.
@@ -365,7 +420,7 @@ impl Kernels {
     /// # Errors
     /// As [`Kernels::train`].
     pub fn classify(&self, stream: &Stream, networks: &mut Networks, set: &mut DeviceSet) -> Result<()> {
-        let Shape { n_models, n_inputs, n_hidden, n_classes, .. } = self.shape;
+        let Shape { n_models, n_inputs, hidden: [n_hidden, n_second], n_classes, .. } = self.shape;
         stream.zero(&mut set.answers)?;
         let n_batches = set.n.div_ceil(epoch::BATCH);
         let per_sample = n_models as usize * set.n as usize;
@@ -374,7 +429,7 @@ impl Kernels {
             let (mail, arrivals) = mail_of(&mut networks.mail, stream)?;
             let (classes, rest) = set.answers.view_mut().split_at(per_sample);
             let (losses, rest) = rest.split_at(per_sample);
-            let (active, range) = rest.split_at(n_models as usize * n_hidden as usize);
+            let (active, range) = rest.split_at(n_models as usize * self.shape.n_units());
             let task = ClassifyTaskArgs {
                 images: set.images.view(),
                 labels: set.labels.view(),
@@ -393,6 +448,8 @@ impl Kernels {
                 first_model,
                 mail,
                 arrivals,
+                n_second,
+                state: networks.state.as_mut().map_or_else(InOut::none, |state| state.view_mut()),
                 n_models,
             };
             self.launch_classify(stream, task)?;
@@ -411,7 +468,7 @@ impl Kernels {
         images: &Buffer<u8>,
         logits: &mut Buffer<f32>,
     ) -> Result<()> {
-        let Shape { n_models, n_inputs, n_hidden, n_classes, .. } = self.shape;
+        let Shape { n_models, n_inputs, hidden: [n_hidden, n_second], n_classes, .. } = self.shape;
         networks.clear_range(stream)?;
         let n = images.len() / n_inputs as usize;
         images.expect_len("images", n * n_inputs as usize)?;
@@ -436,6 +493,8 @@ impl Kernels {
             first_model: 0,
             mail,
             arrivals,
+            n_second,
+            state: networks.state.as_mut().map_or_else(InOut::none, |state| state.view_mut()),
             n_models,
         };
         self.launch_classify(stream, task)
@@ -449,14 +508,11 @@ impl Kernels {
                 ClassifyKernel::Short(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
                 ClassifyKernel::Grid(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
                 ClassifyKernel::GridShort(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
+                ClassifyKernel::Deep(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
+                ClassifyKernel::DeepShort(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
             }
         }
     }
-}
-
-/// Most pixels of a network whose blocks have so much shared memory.
-pub(super) fn most_inputs(shared_bytes: u32) -> u32 {
-    max_inputs(shared_bytes)
 }
 
 /// The mail and the counter of barriers of a launch, which begins at 0.
@@ -467,9 +523,4 @@ fn mail_of<'a>(
     let Some((words, arrivals)) = mail else { return Ok((InOut::none(), InOut::none())) };
     stream.zero(arrivals)?;
     Ok((words.view_mut(), arrivals.view_mut()))
-}
-
-/// Blocks of a network.
-pub(super) fn blocks(n_hidden: u32) -> u32 {
-    cluster_blocks(n_hidden)
 }

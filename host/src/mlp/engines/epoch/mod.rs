@@ -8,7 +8,9 @@ mod spare;
 
 use std::sync::Arc;
 
-use warpplay_gpu::mlp::epoch::{CLASSES, HIDDEN, INPUT_MULTIPLE, LEAST_EPSILON, MOST_BATCH, MOST_HIDDEN, is_cluster};
+use warpplay_gpu::mlp::epoch::{
+    CLASSES, HIDDEN, INPUT_MULTIPLE, LEAST_EPSILON, MOST_BATCH, MOST_HIDDEN, max_inputs, n_blocks,
+};
 
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
 use crate::mlp::Dataset;
@@ -18,25 +20,21 @@ use crate::mlp::options::{
 };
 use crate::mlp::state::{LayerValues, TrainState};
 use crate::{Buffer, Device, Error, Memory, Result, Stream};
-use kernels::{Course, DeviceSet, Kernels, Networks, Shape};
+use kernels::{Blocks, Course, DeviceSet, Kernels, Networks, Shape};
 use optimizer::Form;
 pub(in crate::mlp) use side_by_side::SideBySide;
 use spare::Spare;
 
-/// Largest batch of more units than a cluster has, in one half, for which this engine is faster than `layers`.
-const MOST_WIDE_BATCH: u32 = 192;
-
 /// Checks that this engine supports `setup` on this device.
 ///
-/// Requirements: clusters of blocks (compute capability 9.0), f32, tf32, bf16 or f16 (the last three by numbers of 11 bits), rectifiers, cross-entropy, images of bytes, one hidden layer of at most 512 units (16 per block; above 256 on a device with at least 32 multiprocessors), a number of pixels that is a multiple of 16 and at
-/// most 944 (as many as the kernel's warps have), and at most 16 classes; for training also batches of at most 256 samples from a set on the device, and an epsilon of
+/// Requirements: clusters of blocks (compute capability 9.0), f32, tf32, bf16 or f16 (the last three by numbers of 11 bits), rectifiers, cross-entropy, images of bytes, one or two hidden layers of at most 512 units each, a number of pixels that is a multiple of 16 and at
+/// most 944 (as many as the kernel's warps have; with two hidden layers 848, as many as shared memory holds), and at most 16 classes; a multiprocessor for each block of two hidden layers (16, above 256 units in either 32) or of more than 256 units in one (32); for training also batches of at most 256 samples from a set on the device, and an epsilon of
 /// at least 1e-12 where the optimiser has one.
 ///
 /// # Errors
 /// Names the first option that is not supported, and what is allowed.
 pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     let Options {
-        hidden,
         activation,
         layer_norm,
         batch_norm,
@@ -50,9 +48,7 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
         stream,
         ..
     } = &setup.options;
-    let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
-        return Err(Error::option("hidden", hidden.len(), "one hidden layer with engine epoch"));
-    };
+    let (n_inputs, hidden, n_classes) = sizes_of(setup)?;
     let limits = device.limits();
     let max_cluster = limits.max_cluster;
     // Newer GPUs have clusters too, but not the warpgroup products.
@@ -80,16 +76,21 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     if *loss != Loss::CrossEntropy {
         return Err(Error::option("loss", loss, "cross_entropy with engine epoch"));
     }
-    // Blocks that are no cluster need as many multiprocessors, which a part of a GPU may not have.
-    let all_blocks = info.compute_capability.is_none() || info.n_multiprocessors >= kernels::blocks(MOST_HIDDEN);
-    let most_hidden = if all_blocks { MOST_HIDDEN } else { max_cluster * HIDDEN };
-    if n_hidden > most_hidden {
+    // Blocks that are no cluster, as those of two hidden layers, need as many multiprocessors, which a part of a GPU may not have.
+    let has_blocks = |hidden| info.compute_capability.is_none() || info.n_multiprocessors >= n_blocks(hidden);
+    let n_layers = if hidden[1] == 0 { 1 } else { 2 };
+    if n_layers == 2 && !has_blocks([1, 1]) {
+        return Err(Error::option("hidden", n_layers, "one hidden layer with engine epoch on this device"));
+    }
+    let most_hidden = if has_blocks([MOST_HIDDEN, 0]) { MOST_HIDDEN } else { max_cluster * HIDDEN };
+    if let Some(n_hidden) = hidden.into_iter().find(|&n_hidden| n_hidden > most_hidden) {
         let allowed = format!("at most {most_hidden} units with engine epoch on this device");
         return Err(Error::option("hidden", n_hidden, allowed));
     }
-    let max_inputs = kernels::most_inputs(limits.max_shared_bytes);
-    if !n_inputs.is_multiple_of(INPUT_MULTIPLE) || n_inputs > max_inputs {
-        let expected = format!("a multiple of {INPUT_MULTIPLE} up to {max_inputs} pixels with engine epoch");
+    let most_inputs = max_inputs(limits.max_shared_bytes, n_layers);
+    if !n_inputs.is_multiple_of(INPUT_MULTIPLE) || n_inputs > most_inputs {
+        let layers = if n_layers == 2 { " and two hidden layers" } else { "" };
+        let expected = format!("a multiple of {INPUT_MULTIPLE} up to {most_inputs} pixels with engine epoch{layers}");
         return Err(Error::shape("images", expected, n_inputs));
     }
     if n_classes > CLASSES {
@@ -122,25 +123,42 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Whether this engine, which [`fits`], is faster than `layers`. It is not where steps of `layers` are large: its parts of 64 samples follow each other, and those of blocks that are no cluster wait for global memory. Of 512 units
-/// in one half, measured on an H200, `layers` is as fast with 256 samples a step by SGD and 4 to 9 % faster by Adam; with 192 it takes 17 to 31 % more time. In f32 it takes 12 to 21 % more with 256. Fewer units than 512 were not measured.
+/// Whether this engine, which [`fits`], is faster than `layers`. It is not where steps of `layers` are large: its parts of 64 samples follow each other, and those of blocks that are no cluster wait for global memory.
+///
+/// Measured on an H200 by SGD and Adam. One hidden layer of 512 units in one half: `layers` is as fast or up to 9 % faster with 256 samples a step, and takes 17 to 31 % more time with 192; in f32 it takes 12 to 21 % more with 256. Two hidden layers of 256 or 512 units: `layers` takes up to 14 % more time with 128 samples a step,
+/// but 13 to 18 % less of 512 units in one half, and 19 to 43 % less with 192. Other numbers of units were not measured.
 pub(in crate::mlp) fn is_faster(setup: &Setup) -> bool {
-    let wide = setup.sizes.get(1).is_some_and(|&n_hidden| !is_cluster(n_hidden));
-    setup.train.is_none()
-        || !wide
-        || setup.options.precision == Precision::F32
-        || setup.options.batch <= MOST_WIDE_BATCH
+    let Options { batch, precision, .. } = setup.options;
+    let Ok((_, hidden, _)) = sizes_of(setup) else { return true };
+    let short = precision != Precision::F32;
+    let most = match Blocks::of(hidden) {
+        Blocks::Grid if short => 192,
+        Blocks::Cluster | Blocks::Grid => MOST_BATCH,
+        Blocks::Deep if short && n_blocks(hidden) > 16 => 64,
+        Blocks::Deep => 128,
+    };
+    setup.train.is_none() || batch <= most
+}
+
+/// Pixels, units of the first hidden layer and of the second (0 where there is none), and classes of a setup.
+fn sizes_of(setup: &Setup) -> Result<(u32, [u32; 2], u32)> {
+    match setup.sizes[..] {
+        [n_inputs, first, n_classes] => Ok((n_inputs, [first, 0], n_classes)),
+        [n_inputs, first, second, n_classes] => Ok((n_inputs, [first, second], n_classes)),
+        _ => {
+            let allowed = "one or two hidden layers with engine epoch";
+            Err(Error::option("hidden", setup.sizes.len().saturating_sub(2), allowed))
+        }
+    }
 }
 
 /// What the kernels are told of `n_models` networks of a setup.
 fn shape_of(setup: &Setup, n_models: u32) -> Result<Shape> {
-    let [n_inputs, n_hidden, n_classes] = setup.sizes[..] else {
-        return Err(Error::shape("layers", "one hidden layer", setup.sizes.len()));
-    };
+    let (n_inputs, hidden, n_classes) = sizes_of(setup)?;
     // What is not trained remembers nothing.
     let form = if setup.train.is_some() { Form::of(&setup.options) } else { Form::NONE };
     let short = setup.options.precision != Precision::F32;
-    Ok(Shape { n_inputs, n_hidden, n_classes, n_models, form, short })
+    Ok(Shape { n_inputs, hidden, n_classes, n_models, form, short })
 }
 
 /// Memory of `n_models` networks, with sets of these numbers of samples in addition to the training set, including that of the spare engine, which is allocated when needed.
@@ -264,10 +282,12 @@ impl Train for EpochEngine {
             *classified_by = Engine::Layers;
             return spare.classify(&unpack(&stream.read(&networks.values)?, *shape), images);
         }
+        let mut active = answers.active.iter().map(|&active| active == 1);
+        let active_of = |&n_hidden: &u32| active.by_ref().take(n_hidden as usize).collect();
         Ok(Classified {
             classes: answers.classes,
             loss_sum: answers.losses.iter().map(|&loss| f64::from(loss)).sum(),
-            active: vec![answers.active.iter().map(|&active| active == 1).collect()],
+            active: shape.hidden_layers().iter().map(active_of).collect(),
         })
     }
 
@@ -354,12 +374,13 @@ pub(super) fn unpack(values: &[f32], shape: Shape) -> TrainState {
     let array = |number: usize| {
         let n_network = shape.n_values() / n_arrays;
         let mut rest = values.iter().skip(number * n_network).map(|&value| f64::from(value));
-        let mut layer = |inputs: u32, outputs: u32| LayerValues {
-            weights: rest.by_ref().take((inputs * outputs) as usize).collect(),
-            bias: rest.by_ref().take(outputs as usize).collect(),
+        let layer = |widths: &[u32]| LayerValues {
+            weights: rest.by_ref().take((widths[0] * widths[1]) as usize).collect(),
+            bias: rest.by_ref().take(widths[1] as usize).collect(),
             ..LayerValues::default()
         };
-        vec![layer(shape.n_inputs, shape.n_hidden), layer(shape.n_hidden, shape.n_classes)]
+        let widths = [&[shape.n_inputs], shape.hidden_layers(), &[shape.n_classes]].concat();
+        widths.windows(2).map(layer).collect()
     };
     TrainState {
         layers: array(0),

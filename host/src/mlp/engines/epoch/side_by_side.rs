@@ -1,4 +1,4 @@
-//! Many models of one shape, trained together, epoch by epoch: a cluster of blocks each, all at once; with more units than a cluster has, launches one behind the other.
+//! Many models of one shape, trained together, epoch by epoch: a cluster of blocks each, all at once; with more units than a cluster has, or two hidden layers, launches one behind the other.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
