@@ -24,8 +24,7 @@ fn epochs_equal_the_plain_programs() {
         // Five steps an epoch: every slot of the blocks' messages is used again.
         (290, 10, [40, 24], 64, Reduction::Mean, Optimizer::Sgd, 0.0, 0.1),
         (100, 3, [256, 256], 80, Reduction::Mean, Optimizer::Sgd, 0.03, 0.1),
-        (70, 13, [16, 300], 40, Reduction::Mean, nesterov, 0.0, 0.02),
-        (70, 16, [257, 40], 40, Reduction::Mean, ADAM, 0.01, 0.001),
+        (70, 16, [16, 300], 40, Reduction::Mean, ADAM, 0.01, 0.001),
         (210, 10, [33, 50], 200, Reduction::Sum, ADAM, 0.0, 0.001),
         (130, 5, [20, 100], 130, Reduction::Sum, nesterov, 0.03, 0.0002),
         (70, 2, [1, 1], 64, Reduction::Mean, Optimizer::Sgd, 0.0, 0.1),
@@ -131,8 +130,7 @@ fn a_training_goes_on_from_its_checkpoint_bit_for_bit() {
         for (hidden, precision, optimizer, learning_rate) in [
             ([30, 20], Precision::F32, Optimizer::Sgd, 0.1),
             ([30, 20], Precision::Bf16, Optimizer::Momentum { momentum: 0.9 }, 0.02),
-            ([20, 260], Precision::F32, ADAM, 0.001),
-            ([260, 20], Precision::Bf16, ADAM, 0.001),
+            ([20, 40], Precision::F32, ADAM, 0.001),
         ] {
             let options = Options { precision, optimizer, learning_rate, ..options(hidden, 64) };
             resumed(device, &options, &set)?;
@@ -141,16 +139,11 @@ fn a_training_goes_on_from_its_checkpoint_bit_for_bit() {
     });
 }
 
-/// `layers` stops behind 64 steps, in the middle of an epoch, and `epoch` ends it: of two hidden layers, of more units than a cluster has, and of a cluster.
+/// `layers` stops behind 64 steps, in the middle of an epoch, and `epoch` ends it: of two hidden layers, and of more units than a cluster has.
 #[test]
 fn an_epoch_that_layers_began_is_ended_by_epoch() {
     let set = images(67, 4, 4, 3);
-    for (hidden, optimizer, learning_rate) in [
-        (vec![20, 17], Optimizer::Sgd, 0.02),
-        (vec![18, 20], ADAM, 0.001),
-        (vec![270], Optimizer::Sgd, 0.02),
-        (vec![20], ADAM, 0.001),
-    ] {
+    for (hidden, optimizer, learning_rate) in [(vec![18, 20], ADAM, 0.001), (vec![270], Optimizer::Sgd, 0.02)] {
         let base =
             Options { hidden, optimizer, learning_rate, epochs: 1, engine: Engine::Layers, ..options([1, 1], 1) };
         let twin = Twin::of(&base, &set);

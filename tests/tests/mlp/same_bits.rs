@@ -14,7 +14,7 @@ fn a_seed_gives_the_same_bits_on_every_run_and_on_two_gpus() {
         (&many, Engine::Epoch, vec![20], 16, Precision::F32, "adam"),
         (&many, Engine::Epoch, vec![20], 128, Precision::Bf16, "momentum"),
         (&few, Engine::Epoch, vec![300], 20, Precision::F32, "adam"),
-        (&few, Engine::Epoch, vec![40, 300], 20, Precision::F32, "adam"),
+        (&few, Engine::Epoch, vec![40, 30], 20, Precision::F32, "adam"),
         (&many, Engine::Epoch, vec![32, 24], 64, Precision::Bf16, "sgd"),
         (&many, Engine::Layers, vec![150, 140], 128, Precision::F32, "adam"),
         (&many, Engine::Layers, vec![150], 200, Precision::Tf32, "nesterov"),
