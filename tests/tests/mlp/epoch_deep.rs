@@ -199,12 +199,12 @@ fn weights_out_of_range_are_noticed_and_layers_repeats_the_epoch() {
     };
     let layers = vec![
         layer(16, 40, vec![1e-2; 16 * 40]),
-        layer(40, 300, vec![1e-2; 40 * 300]),
-        layer(300, 2, [-1.0, 1.0].repeat(300)),
+        layer(40, 200, vec![1e-2; 40 * 200]),
+        layer(200, 2, [-1.0, 1.0].repeat(200)),
     ];
     let trained = |device: &Device, layers: Vec<Layer>, engine| -> Result<_> {
         // No step moves another weight out of the range.
-        let options = Options { epochs: 1, learning_rate: 1e-22, engine, ..options([40, 300], 64) };
+        let options = Options { epochs: 1, learning_rate: 1e-22, engine, ..options([40, 200], 64) };
         let builder = Trainer::builder(&set).options(options).network(Network::new(layers)?);
         let mut trainer = builder.build(device)?;
         let report = trainer.run(Progress::go_on)?;
@@ -212,8 +212,8 @@ fn weights_out_of_range_are_noticed_and_layers_repeats_the_epoch() {
     };
     for_each_device(|device| {
         assert_eq!(trained(device, layers.clone(), Engine::Epoch)?.0, 0, "on {device}");
-        // Unit 290 of the second hidden layer, from unit 7 of the first or to the first class.
-        for (number, place) in [(1, 7 * 300 + 290), (2, 2 * 290)] {
+        // Unit 190 of the second hidden layer, from unit 7 of the first or to the first class.
+        for (number, place) in [(1, 7 * 200 + 190), (2, 2 * 190)] {
             let mut layers = layers.clone();
             layers[number].weights[place] = 1e20;
             let (repeated, network) = trained(device, layers.clone(), Engine::Epoch)?;
