@@ -15,8 +15,8 @@
 //!   W1 -= f xᵀ dz1                           as with one hidden layer
 //! ```
 //!
-//! What is sent goes through global memory. Each number of values, classes and output layer has that of its round beside it ([`Numbered`](crate::cuda::numbered::Numbered)), as gradients of one half have. Sums, and gradients of two halves, of 256 units 64 KiB a
-//! block and step each, have a bit of it ([`Marked`](crate::cuda::marked::Marked)).
+//! What is sent goes through global memory. Each number of values, classes and output layer has that of its round beside it ([`Numbered`](crate::cuda::numbered::Numbered)), as gradients of one half have. Sums, and gradients of two halves, have a bit of it ([`Marked`](crate::cuda::marked::Marked)):
+//! of 256 units each block reads 64 KiB of either a step.
 //!
 //! `W2` and what the optimiser remembers lie in global memory, each value with the thread that changes it: two tiles of 16 × 16 for each of eight warps, four with 32 blocks. So with plain SGD too there is a state.
 //!
