@@ -123,10 +123,10 @@ pub fn ended_by(child: &mut Child, name: &str, most: Duration) -> ExitStatus {
     })
 }
 
-/// Waits until a program catches Ctrl-C, which would end it at once before, and a little longer: into the middle of its work.
+/// Waits until a program catches Ctrl-C, which would end it at once before, and until it has computed for a while: into the middle of its work.
 ///
 /// # Panics
-/// If it ends before, or does not catch it in a minute.
+/// If it ends before, or does not get so far in a minute.
 #[cfg(target_os = "linux")]
 #[track_caller]
 pub fn await_handler(child: &mut Child) {
@@ -141,7 +141,22 @@ pub fn await_handler(child: &mut Child) {
         assert!(start.elapsed() < Duration::from_secs(60), "it does not catch Ctrl-C");
         std::thread::sleep(Duration::from_millis(20));
     }
-    std::thread::sleep(Duration::from_millis(500));
+    // Time on the clock says little: the machine may be busy, or its disk.
+    let before = processor_time(child);
+    while processor_time(child) < before + Duration::from_millis(500) {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before it was interrupted");
+        assert!(start.elapsed() < Duration::from_secs(60), "it computes nothing");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Processor time that a running program has used, in all its threads.
+#[cfg(target_os = "linux")]
+fn processor_time(child: &Child) -> Duration {
+    let text = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
+    // Behind the name in brackets; in user mode the 14th field, in the kernel the 15th, both in hundredths of a second.
+    let fields = text.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().skip(11).take(2);
+    Duration::from_millis(10 * fields.filter_map(|field| field.parse::<u64>().ok()).sum::<u64>())
 }
 
 /// Interrupts a program as Ctrl-C does, once it has written this file, which says that it is at work; it must end well.
