@@ -124,7 +124,10 @@ def test_the_runtime_standardises_features(tmp_path):
     layers = network_of([30, 17, 7], 5).layers
     random = np.random.default_rng(1)
     mean, deviation = random.normal(size=30), random.uniform(0.1, 10, size=30)
-    features = random.normal(size=(33, 30)).astype(np.float32)
+    # More digits than float32 has, of which a feature of 2**24 and its small deviation leave few.
+    features = random.normal(size=(33, 30))
+    features[:, 0] += 2**24
+    mean[0] = 2**24
     outputs = []
     for name, scaling, x in (("raw", (mean, deviation), features), ("ready", None, ((features - mean) / deviation).astype(np.float32))):
         path = tmp_path / f"{name}.onnx"

@@ -212,7 +212,7 @@ impl Renumbered {
         let images = set.images().chunks_exact(n).flat_map(|image| self.orders[0].iter().map(|&at| image[at]));
         let (labels, source) = (set.labels().to_vec(), "renumbered");
         let (images, cols, n_answers) = (images.collect(), n as u32, set.n_classes());
-        let features = set.features().map(|features| {
+        let features: Option<Vec<f32>> = set.features().map(|features| {
             let samples = features.chunks_exact(n);
             samples.flat_map(|sample| self.orders[0].iter().map(|&at| sample[at])).collect()
         });

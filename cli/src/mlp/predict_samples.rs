@@ -46,7 +46,10 @@ pub fn run(args: &PredictArgs, samples: &Path) -> Result<()> {
     );
     let outputs = common::without_results(|| match &inputs {
         Inputs::Pixels => classifier.logits(&read_pixels(samples, &format, n)?),
-        Inputs::Features(None) => classifier.outputs(&read_features(samples, &format, n)?),
+        Inputs::Features(None) => {
+            let features = read_features(samples, &format, n)?;
+            classifier.outputs(&features.iter().map(|&value| value as f32).collect::<Vec<f32>>())
+        }
         Inputs::Features(Some(scaling)) => classifier.outputs(&scaling.scaled(&read_features(samples, &format, n)?)?),
     })?;
     let outputs: Vec<&[f32]> = outputs.chunks_exact(classifier.n_classes() as usize).collect();

@@ -9,9 +9,11 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 use std::rc::Rc;
+use std::str::FromStr;
 
 use csv::{ByteRecord, ErrorKind, ReaderBuilder, Terminator};
 
+use super::features::finite_in_single;
 use super::source::{Images, MAX_BYTES, Source};
 use super::{idx, npy};
 use crate::runtime::error::bytes as in_units;
@@ -85,7 +87,7 @@ pub(super) fn read_features(
     path: &Path,
     format: &CsvFormat,
     n_classes: u32,
-) -> Result<(Columns, u32, Vec<f32>, Vec<u8>)> {
+) -> Result<(Columns, u32, Vec<f64>, Vec<u8>)> {
     open(path, format, |input| {
         let (mut features, mut labels) = (Vec::new(), Vec::new());
         let (columns, rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
@@ -100,7 +102,7 @@ pub(super) fn read_features(
 ///
 /// # Errors
 /// As [`read`].
-pub(super) fn read_features_and_targets(path: &Path, format: &CsvFormat) -> Result<(Columns, u32, Vec<f32>, Vec<f32>)> {
+pub(super) fn read_features_and_targets(path: &Path, format: &CsvFormat) -> Result<(Columns, u32, Vec<f64>, Vec<f32>)> {
     open(path, format, |input| {
         let (mut features, mut targets) = (Vec::new(), Vec::new());
         let (columns, rows, cols) = parse_lines(input, format, |is_answer, field| match is_answer {
@@ -115,7 +117,7 @@ pub(super) fn read_features_and_targets(path: &Path, format: &CsvFormat) -> Resu
 ///
 /// # Errors
 /// As [`read`].
-pub(super) fn read_features_alone(path: &Path, format: &CsvFormat) -> Result<(u32, Vec<f32>)> {
+pub(super) fn read_features_alone(path: &Path, format: &CsvFormat) -> Result<(u32, Vec<f64>)> {
     read_alone(path, format, |field, features| take_number("the feature", field, features))
 }
 
@@ -178,8 +180,16 @@ fn take_label(field: &[u8], n_classes: u32, labels: &mut Vec<u8>) -> Result<(), 
     Ok(())
 }
 
-fn take_number(what: &'static str, field: &[u8], numbers: &mut Vec<f32>) -> Result<(), Wrong> {
-    numbers.push(number(field).ok_or_else(|| (what, "a finite number".into()))?);
+/// A number of the precision that is kept, finite in single precision.
+fn take_number<T: Copy + FromStr + Into<f64>>(
+    what: &'static str,
+    field: &[u8],
+    numbers: &mut Vec<T>,
+) -> Result<(), Wrong> {
+    let text = std::str::from_utf8(field).unwrap_or_default().trim();
+    let found: Option<T> = text.parse().ok().filter(|&value: &T| (value.into() as f32).is_finite());
+    let allowed = || finite_in_single(text.parse().unwrap_or(f64::NAN)).into();
+    numbers.push(found.ok_or_else(|| (what, allowed()))?);
     Ok(())
 }
 
@@ -317,11 +327,6 @@ fn byte(field: &[u8]) -> Option<u8> {
         let value: f64 = text.parse().ok()?;
         ((0.0..=255.0).contains(&value) && value.fract() == 0.0).then_some(value as u8)
     })
-}
-
-/// A number that is finite in single precision.
-fn number(field: &[u8]) -> Option<f32> {
-    std::str::from_utf8(field).ok()?.trim().parse().ok().filter(|value: &f32| value.is_finite())
 }
 
 /// A field as an error shows it.

@@ -8,6 +8,7 @@ pub(in crate::mlp) use features::{WITHIN_HALF, beyond};
 use std::path::{Path, PathBuf};
 
 use super::csv_file::{self, CsvFormat};
+use super::features::Features;
 use super::scaling::Scaling;
 use super::source::Images;
 use super::{digits, idx, sample_files};
@@ -91,7 +92,7 @@ pub struct Dataset {
     /// Empty where there are features.
     images: Vec<u8>,
     /// `[n, cols]`, and `rows` is 1; empty where there are images.
-    features: Vec<f32>,
+    features: Features,
     /// Empty where there are targets.
     labels: Vec<u8>,
     /// `[n, n_classes]`; empty where there are labels.
@@ -127,7 +128,7 @@ impl Dataset {
         if let Some(label) = labels.iter().find(|&&label| u32::from(label) >= n_classes) {
             return Err(Error::option("label", label, format!("below {n_classes}")));
         }
-        let (features, targets, columns) = (Vec::new(), Vec::new(), Vec::new());
+        let (features, targets, columns) = (Features::default(), Vec::new(), Vec::new());
         let (scaling, source) = (None, source.into());
         Ok(Self { images, features, labels, targets, rows, cols, n_classes, columns, scaling, source })
     }
@@ -206,7 +207,7 @@ impl Dataset {
         }
         sum.add(&self.images);
         sum.add(&self.labels);
-        for number in self.targets.iter().chain(&self.features) {
+        for number in self.targets.iter().chain(self.features.single()) {
             sum.add(&number.to_le_bytes());
         }
         sum.value()
@@ -348,12 +349,12 @@ impl Dataset {
             return Err(Error::option("held_out", n, format!("1 to {}, below the samples of the set", self.len() - 1)));
         }
         let at = self.len() - n;
-        let (images, features) =
-            (of_parts(&self.images, at, self.n_inputs()), of_parts(&self.features, at, self.n_inputs()));
+        let images = of_parts(&self.images, at, self.n_inputs());
+        let mut features = self.features.split_at(at * self.n_inputs() as usize);
         let (labels, targets) = (of_parts(&self.labels, at, 1), of_parts(&self.targets, at, self.n_classes));
         let [first, last] = [(0, "training part"), (1, "validation part")].map(|(part, name)| Self {
             images: images[part].to_vec(),
-            features: features[part].to_vec(),
+            features: std::mem::take(&mut features[part]),
             labels: labels[part].to_vec(),
             targets: targets[part].to_vec(),
             rows: self.rows,

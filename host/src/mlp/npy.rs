@@ -9,6 +9,7 @@
 //! # Source
 //! numpy, `numpy.lib.format`.
 
+use super::features::{Features, finite_in_single};
 use super::source::{Images, Source};
 use crate::{Error, Result};
 
@@ -178,23 +179,15 @@ pub(super) fn read_targets(mut source: Source<'_>) -> Result<(Vec<f32>, u32)> {
     let n_targets = n_targets.ok_or_else(|| {
         source.wrong(format!("targets have the shape {shape}, [n] or [n, n_targets] is expected, none of them 0"))
     })?;
-    let path = source.path();
-    let targets = singles(source, &header, "targets")?;
-    match targets.iter().position(|target| !target.is_finite()) {
-        Some(at) => {
-            let (sample, number) = (at / n_targets as usize, at % n_targets as usize);
-            let text = format!("target {number} of sample {sample} is {}, a finite number is expected", targets[at]);
-            Err(Error::file(path, None, text))
-        }
-        None => Ok((targets, n_targets)),
-    }
+    let targets = numbers(source, &header, "target", n_targets)?;
+    Ok((targets.single().to_vec(), n_targets))
 }
 
 /// Reads a file of features, `[n, n_features]` floating-point numbers, finite in single precision, of more dimensions the last ones as one; returns them and their number for a sample.
 ///
 /// # Errors
 /// As [`read_images`].
-pub(super) fn read_features(mut source: Source<'_>) -> Result<(Vec<f32>, u32)> {
+pub(super) fn read_features(mut source: Source<'_>) -> Result<(Features, u32)> {
     let header = header(&mut source)?;
     let shape = header.shape_text();
     let n_features = match &header.shape[..] {
@@ -208,30 +201,33 @@ pub(super) fn read_features(mut source: Source<'_>) -> Result<(Vec<f32>, u32)> {
         let most = u32::MAX;
         source.wrong(format!("features have the shape {shape}, [n, n_features] is expected, of 1 to {most} features"))
     })?;
-    let path = source.path();
-    let features = singles(source, &header, "features")?;
-    match features.iter().position(|value| !value.is_finite()) {
-        Some(at) => {
-            let (sample, number) = (at / n_features as usize, at % n_features as usize);
-            let text = format!("feature {number} of sample {sample} is {}, a finite number is expected", features[at]);
-            Err(Error::file(path, None, text))
-        }
-        None => Ok((features, n_features)),
-    }
+    Ok((numbers(source, &header, "feature", n_features)?, n_features))
 }
 
-/// The values of a file of floating-point numbers, rounded to single precision.
-fn singles(source: Source<'_>, header: &Header, what: &str) -> Result<Vec<f32>> {
+/// The values of a file of floating-point numbers, `width` of each sample, all finite in single precision.
+fn numbers(source: Source<'_>, header: &Header, what: &str, width: u32) -> Result<Features> {
     let (_, size, big) =
         header.kind().filter(|&(kind, size, _)| kind == b'f' && matches!(size, 4 | 8)).ok_or_else(|| {
-            source.wrong(format!("{what} have values of type {:?}, float32 or float64 is expected", header.descr))
+            source.wrong(format!("{what}s have values of type {:?}, float32 or float64 is expected", header.descr))
         })?;
-    let n = header.n_values();
+    let (path, n) = (source.path(), header.n_values());
     let body = source.body(n.saturating_mul(size as u128), &format!("{} of {}", header.descr, header.shape_text()))?;
-    Ok(match size {
-        4 => values(&body, big, f32::from_le_bytes).collect(),
-        _ => values(&body, big, f64::from_le_bytes).map(|value| value as f32).collect(),
-    })
+    let numbers: Features = match size {
+        4 => values(&body, big, f32::from_le_bytes).collect::<Vec<f32>>().into(),
+        _ => values(&body, big, f64::from_le_bytes).collect::<Vec<f64>>().into(),
+    };
+    match numbers.single().iter().position(|value| !value.is_finite()) {
+        Some(at) => {
+            let (sample, number, value) = (at / width as usize, at % width as usize, numbers.at(at));
+            let allowed = finite_in_single(value);
+            Err(Error::file(
+                path,
+                None,
+                format!("{what} {number} of sample {sample} is {value}, {allowed} is expected"),
+            ))
+        }
+        None => Ok(numbers),
+    }
 }
 
 /// Reads what stands before the values.

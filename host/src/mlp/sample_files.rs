@@ -26,7 +26,7 @@ pub(super) fn read_labels(path: &Path) -> Result<Vec<u8>> {
 }
 
 /// Reads the features of samples without labels, `[n, n_features]`, for [`Classifier::outputs`](super::Classifier::outputs): an `.npy` file of `[n, n_features]` floating-point numbers, or a CSV file
-/// whose columns are all features. A column that `format` names, of labels or targets, is passed over. Numbers are rounded to single precision.
+/// whose columns are all features. A column that `format` names, of labels or targets, is passed over. They have all the digits of the file, with which [`Scaling::scaled`](super::Scaling::scaled) takes them; a network without a scaling takes them rounded to single precision.
 ///
 /// ```
 /// use warpplay::mlp::{CsvFormat, read_features};
@@ -39,15 +39,15 @@ pub(super) fn read_labels(path: &Path) -> Result<Vec<u8>> {
 /// ```
 ///
 /// # Errors
-/// [`Error::File`] for a damaged file, a feature that is not finite, or samples of another number of features; [`Error::Option`] for a named column without a header, and a named column or header of an `.npy` file.
-pub fn read_features(path: impl AsRef<Path>, format: &CsvFormat, n_features: u32) -> Result<Vec<f32>> {
+/// [`Error::File`] for a damaged file, a feature that is not finite in single precision, or samples of another number of features; [`Error::Option`] for a named column without a header, and a named column or header of an `.npy` file.
+pub fn read_features(path: impl AsRef<Path>, format: &CsvFormat, n_features: u32) -> Result<Vec<f64>> {
     let path = path.as_ref();
     let mut source = Source::open(path)?;
     let (found, features) = match source.starts_with(npy::MAGIC)? {
         true => {
             expect_no_columns(format)?;
             let (features, found) = npy::read_features(source)?;
-            (found, features)
+            (found, features.iter().collect())
         }
         false if source.starts_with(&idx::IMAGES_MAGIC.to_be_bytes())? => {
             return Err(source.wrong("is an IDX file of bytes, expected features: CSV or .npy".to_string()));

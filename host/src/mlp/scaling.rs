@@ -1,5 +1,6 @@
 //! What standardises features.
 
+use super::features::expect_finite;
 use crate::{Error, Result};
 
 /// What standardises features: of each the mean and the standard deviation over the samples of a training set.
@@ -12,7 +13,7 @@ pub struct Scaling {
 }
 
 impl Scaling {
-    /// The features of whole samples, `[n, n_features]`, standardised: `(feature - mean) / deviation`.
+    /// The features of whole samples, `[n, n_features]`, of single or double precision, standardised: `(feature - mean) / deviation` in double precision.
     ///
     /// ```
     /// use warpplay::mlp::Scaling;
@@ -24,19 +25,25 @@ impl Scaling {
     ///
     /// # Errors
     /// [`Error::Shape`] unless the features are those of whole samples; for means and deviations of different numbers, means that are not finite or deviations that are not above 0; and for numbers that leave single precision.
-    pub fn scaled(&self, features: &[f32]) -> Result<Vec<f32>> {
-        let Self { mean, deviation } = self;
-        let width = mean.len();
+    pub fn scaled<T: Copy + Into<f64>>(&self, features: &[T]) -> Result<Vec<f32>> {
+        let width = self.mean.len();
         self.check(width as u32)?;
         if !features.len().is_multiple_of(width) {
             return Err(Error::shape("features", format!("a multiple of {width}"), features.len()));
         }
-        let of_sample = |sample: &[f32]| -> Vec<f32> {
-            let scaled = sample.iter().zip(mean).zip(deviation);
-            scaled.map(|((&value, mean), deviation)| ((f64::from(value) - mean) / deviation) as f32).collect()
-        };
-        let scaled: Vec<f32> = features.chunks_exact(width).flat_map(of_sample).collect();
-        expect_finite(&scaled, width)?;
+        self.applied(features.iter().map(|&value| value.into()))
+    }
+
+    /// The features of whole samples standardised, by a scaling that was checked.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for numbers that leave single precision.
+    pub(super) fn applied(&self, features: impl Iterator<Item = f64>) -> Result<Vec<f32>> {
+        let Self { mean, deviation } = self;
+        let of_feature = mean.iter().zip(deviation).cycle();
+        let exact = features.zip(of_feature).map(|(value, (mean, deviation))| (value - mean) / deviation);
+        let scaled: Vec<f32> = exact.map(|value| value as f32).collect();
+        expect_finite(&scaled, mean.len(), |at| scaled[at].into())?;
         Ok(scaled)
     }
 
@@ -70,16 +77,5 @@ impl Scaling {
             mean: means.map(|((mean, deviation), next)| mean + deviation * next).collect(),
             deviation: deviations.map(|(own, next)| own * next).collect(),
         }
-    }
-}
-
-/// Checks that features, `n_features` of each sample, are finite.
-pub(super) fn expect_finite(features: &[f32], n_features: usize) -> Result<()> {
-    match features.iter().position(|value| !value.is_finite()) {
-        Some(at) => {
-            let (sample, number) = (at / n_features, at % n_features);
-            Err(Error::shape(format!("feature {number} of sample {sample}"), "a finite number", features[at]))
-        }
-        None => Ok(()),
     }
 }

@@ -121,7 +121,7 @@ impl Network {
     }
 
     /// Writes an ONNX file, whose graph takes `images` uint8 `[n, pixels]`, or `[n, rows, columns]` if `image_size` gives these, divides them by 255, and returns `logits`
-    /// `[n, classes]` float32, and `probabilities` with `softmax`. With `features`, or for a network that says so, the graph takes `features` float32 `[n, features]`, which it standardises if the network has a `scaling`.
+    /// `[n, classes]` float32, and `probabilities` with `softmax`. With `features`, or for a network that says so, the graph takes `features` float32 `[n, features]`; of a network with a `scaling` float64, which it standardises.
     #[pyo3(signature = (path, *, image_size=None, softmax=false, features=false))]
     fn save_onnx(&self, path: PathBuf, image_size: Option<(u32, u32)>, softmax: bool, features: bool) -> PyResult<()> {
         self.network.save_onnx(path, &OnnxFormat { image_size, softmax, features }).map_err(error)

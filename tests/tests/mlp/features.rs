@@ -60,7 +60,7 @@ fn epochs_on_features_equal_the_plain_programs() {
 #[test]
 fn pixels_are_features_of_0_to_1() -> Checked {
     let pixels = images(50, 3, 5, 4);
-    let quotients = pixels.images().iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
+    let quotients: Vec<f32> = pixels.images().iter().map(|&pixel| f32::from(pixel) / 255.0).collect();
     let numbers = Arc::new(Dataset::of_features(quotients, pixels.labels().to_vec(), 15, 4, "quotients")?);
     let options = options(&[9], 8);
     let (losses, network) = train(&Device::cpu(), &options, &pixels)?;
@@ -204,7 +204,7 @@ fn features_and_images_are_told_apart() -> Checked {
 fn features_beyond_half_precision_are_refused() -> Checked {
     let made = |last: f32, n_features| {
         let n = 2 * n_features as usize;
-        let features = (1..n).map(|at| at as f32).chain([last]).collect();
+        let features: Vec<f32> = (1..n).map(|at| at as f32).chain([last]).collect();
         Ok::<_, Error>(Arc::new(Dataset::of_features(features, vec![0, 1], n_features, 2, "made")?))
     };
     let (within, beyond) = (made(65_504.0, 3)?, made(-65_520.0, 3)?);

@@ -11,6 +11,7 @@ use warpplay::{Device, Error, Progress};
 use warpplay_tests::Checked;
 use warpplay_tests::folder::Folder;
 use warpplay_tests::npy::npy;
+use warpplay_tests::tolerance::{Tolerance, close};
 
 fn set() -> Dataset {
     Dataset::of_features_with_targets(vec![2.0, -6.0, 1.0, 30.0], vec![0.5, -1.0], 2, 1, "two samples").expect("a set")
@@ -165,7 +166,23 @@ fn samples_without_labels_are_read() -> Checked {
     let singles: Vec<u8> = [1.5f32, -2.0, 0.25, 8.0].iter().flat_map(|value| value.to_le_bytes()).collect();
     let array = folder.write("new.npy", &npy("<f4", "(2, 2)", &singles));
     assert_eq!(read_features(&array, &format(None, None), 2)?, [1.5, -2.0, 0.25, 8.0]);
+    let doubles: Vec<u8> = [0.1, 1_700_000_001.0f64].iter().flat_map(|value| value.to_be_bytes()).collect();
+    let array_of_doubles = folder.write("doubles.npy", &npy(">f8", "(1, 2)", &doubles));
+    assert_eq!(read_features(&array_of_doubles, &format(None, None), 2)?, [0.1, 1_700_000_001.0]);
+    let beyond = folder.write("beyond.npy", &npy("<f8", "(2, 1)", &[0.0, -1e39].map(f64::to_le_bytes).concat()));
     for (path, label, n, text) in [
+        (
+            &beyond,
+            None,
+            1,
+            "feature 0 of sample 1 is -1000000000000000000000000000000000000000, a number of at most 3.4028235e38 in size is expected",
+        ),
+        (
+            &folder.write("beyond.csv", b"a\n1e39\n"),
+            None,
+            1,
+            r#"line 2: the feature in column 1 ("a") is "1e39", a number of at most 3.4028235e38 in size is expected"#,
+        ),
         (
             &csv,
             None,
@@ -203,6 +220,51 @@ fn samples_without_labels_are_read() -> Checked {
     ] {
         let error = read_pixels(path, &format(label, None), 2).expect_err(text).to_string();
         assert!(error.contains(text), "{error}");
+    }
+    Ok(())
+}
+
+/// Moments two seconds apart, of which single precision makes one, and prices with cents: as they are in a file they are standardised, in a training set, its parts, a test set and samples without labels.
+#[test]
+fn features_are_standardised_with_all_their_digits() -> Checked {
+    let folder = Folder::new();
+    let text = "seconds,price,y\n1700000001,16777216.25,0\n1700000003,16777216.75,1\n1700000005,16777217.25,0\n";
+    let csv = folder.write("moments.csv", text.as_bytes());
+    let format = CsvFormat { label: Some("y".into()), ..CsvFormat::default() };
+    let numbers =
+        [[1_700_000_001.0, 16_777_216.25], [1_700_000_003.0, 16_777_216.75], [1_700_000_005.0, 16_777_217.25]];
+    let array = folder.write(
+        "moments.npy",
+        &npy(
+            "<f8",
+            "(3, 2)",
+            &numbers.as_flattened().iter().flat_map(|value: &f64| value.to_le_bytes()).collect::<Vec<u8>>(),
+        ),
+    );
+    let labels = folder.write("labels.npy", &npy("|u1", "(3,)", &[0, 1, 0]));
+    let targets = folder.write("targets.npy", &npy("<f4", "(3,)", &[0; 12]));
+    let sets = [
+        Dataset::load_csv_features(&csv, &format, None)?,
+        Dataset::load_csv_features_with_targets(&csv, &format)?,
+        Dataset::load_features(&array, &labels, None)?,
+        Dataset::load_features_with_targets(&array, &targets)?,
+        Dataset::of_features(numbers.concat(), vec![0, 1, 0], 2, 2, "made")?,
+    ];
+    // Sums of a mean and quotients by 3 are rounded, each by half of the last digit of 1.7e9.
+    let rounding = Tolerance { abs: 4.0 * 1.7e9 * f64::EPSILON, rel: 0.0 };
+    let deviation = (8.0f64 / 3.0).sqrt();
+    for set in &sets {
+        assert_eq!(set.features().expect("features")[..2], [1.7e9, 16_777_216.0]);
+        let scaling = set.scaling()?;
+        close("means", &scaling.mean, &[1_700_000_003.0, 16_777_216.75], rounding);
+        close("deviations", &scaling.deviation, &[deviation, deviation / 4.0], rounding);
+        // By powers of two: exact.
+        let simple = Scaling { mean: vec![1_700_000_000.0, 16_777_216.0], deviation: vec![2.0, 0.5] };
+        assert_eq!(set.scaled(&simple)?.features(), Some(&[0.5, 0.5, 1.5, 1.5, 2.5, 2.5][..]));
+        let (first, last) = set.split(1)?;
+        assert_eq!(first.scaled(&simple)?.features(), Some(&[0.5, 0.5, 1.5, 1.5][..]));
+        assert_eq!(last.scaled(&simple)?.features(), Some(&[2.5, 2.5][..]));
+        assert_eq!(simple.scaled(&read_features(&array, &CsvFormat::default(), 2)?)?, [0.5, 0.5, 1.5, 1.5, 2.5, 2.5]);
     }
     Ok(())
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::{Dataset, most_classes};
 use crate::mlp::csv_file::{self, CsvFormat};
+use crate::mlp::features::Features;
 use crate::mlp::inputs::Inputs;
-use crate::mlp::scaling::{Scaling, expect_finite};
+use crate::mlp::scaling::Scaling;
 use crate::mlp::source::Source;
 use crate::mlp::{npy, sample_files};
 use crate::{Error, Precision, Result};
@@ -15,24 +16,25 @@ impl Dataset {
     /// half precision, so a set with one beyond 65,504 is refused by trainers and classifiers: see [`scaled`](Self::scaled).
     ///
     /// # Errors
-    /// As [`Dataset::new`]; [`Error::Shape`] also for a feature that is not finite.
+    /// As [`Dataset::new`]; [`Error::Shape`] also for a feature that is not finite in single precision.
     ///
     /// ```
     /// use warpplay::mlp::Dataset;
     ///
-    /// let set = Dataset::of_features(vec![0.5, -2.0, 0.25, 1e3], vec![0, 1], 2, 2, "two pairs")?;
+    /// let set = Dataset::of_features(vec![0.5f32, -2.0, 0.25, 1e3], vec![0, 1], 2, 2, "two pairs")?;
     /// let scaled = set.scaled(&set.scaling()?)?;
     /// assert_eq!(scaled.features(), Some(&[1.0, -1.0, -1.0, 1.0][..]));
     /// # Ok::<(), warpplay::Error>(())
     /// ```
     pub fn of_features(
-        features: Vec<f32>,
+        features: impl Into<Features>,
         labels: Vec<u8>,
         n_features: u32,
         n_classes: u32,
         source: impl Into<String>,
     ) -> Result<Self> {
-        check_features(&features, labels.len(), n_features)?;
+        let features = features.into();
+        features.check(labels.len(), n_features)?;
         // The labels are checked as those of images without pixels.
         let n = labels.len();
         let set = Self::new(vec![0; n], labels, 1, 1, n_classes, source)?;
@@ -44,7 +46,7 @@ impl Dataset {
     /// # Errors
     /// As both.
     pub fn of_features_with_targets(
-        features: Vec<f32>,
+        features: impl Into<Features>,
         targets: Vec<f32>,
         n_features: u32,
         n_targets: u32,
@@ -52,13 +54,14 @@ impl Dataset {
     ) -> Result<Self> {
         let n = targets.len().checked_div(n_targets as usize).unwrap_or(0);
         let set = Self::with_targets(vec![0; n], targets, 1, 1, n_targets, source)?;
-        check_features(&features, n, n_features)?;
+        let features = features.into();
+        features.check(n, n_features)?;
         Ok(Self { images: Vec::new(), features, cols: n_features, ..set })
     }
 
-    /// All features, `[n, n_inputs]`, in place of images.
+    /// All features, `[n, n_inputs]`, in place of images, as networks take them.
     pub fn features(&self) -> Option<&[f32]> {
-        (!self.features.is_empty()).then_some(&self.features)
+        Some(self.features.single()).filter(|features| !features.is_empty())
     }
 
     /// Mean and standard deviation of each feature over the samples of this set, in double precision.
@@ -66,21 +69,18 @@ impl Dataset {
     /// # Errors
     /// [`Error::Shape`] for a set of images.
     pub fn scaling(&self) -> Result<Scaling> {
-        let features = self.expect_features()?;
+        self.expect_features()?;
         let (n, width) = (self.len() as f64, self.n_inputs() as usize);
+        let numbered = || self.features.iter().enumerate().map(|(at, value)| (at % width, value));
         let mut mean = vec![0.0; width];
-        for sample in features.chunks_exact(width) {
-            mean.iter_mut().zip(sample).for_each(|(sum, &value)| *sum += f64::from(value) / n);
-        }
+        numbered().for_each(|(feature, value)| mean[feature] += value / n);
         let mut deviation = vec![0.0; width];
-        for sample in features.chunks_exact(width) {
-            for ((sum, &value), mean) in deviation.iter_mut().zip(sample).zip(&mean) {
-                *sum += (f64::from(value) - mean).powi(2) / n;
-            }
+        let mut is_constant = vec![true; width];
+        for (feature, value) in numbered() {
+            deviation[feature] += (value - mean[feature]).powi(2) / n;
+            is_constant[feature] &= value == self.features.at(feature);
         }
-        let first = &features[..width];
-        for (at, deviation) in deviation.iter_mut().enumerate() {
-            let is_constant = features.iter().skip(at).step_by(width).all(|&value| value == first[at]);
+        for (deviation, is_constant) in deviation.iter_mut().zip(is_constant) {
             *deviation = if is_constant { 1.0 } else { deviation.sqrt() };
         }
         Ok(Scaling { mean, deviation })
@@ -91,14 +91,15 @@ impl Dataset {
     /// # Errors
     /// [`Error::Shape`] for a set of images, a scaling of other features or with a deviation that is not above 0, or numbers that leave single precision.
     pub fn scaled(&self, scaling: &Scaling) -> Result<Self> {
-        let features = self.expect_features()?;
+        self.expect_features()?;
         scaling.check(self.n_inputs())?;
         let applied = match &self.scaling {
             Some(before) => before.then(scaling),
             None => scaling.clone(),
         };
         applied.check(self.n_inputs())?;
-        Ok(Self { features: scaling.scaled(features)?, scaling: Some(applied), ..self.clone() })
+        let features = scaling.applied(self.features.iter())?.into();
+        Ok(Self { features, scaling: Some(applied), ..self.clone() })
     }
 
     /// What a network takes that is trained on this set: pixels, or features, and what they were standardised with by [`scaled`](Self::scaled), several times as once.
@@ -124,16 +125,16 @@ impl Dataset {
         }
     }
 
-    /// Reads a file of features, an `.npy` file of `[n, n_features]` floating-point numbers (of more dimensions, the last ones are one), and one of labels as [`load`](Self::load). Numbers are rounded to single precision.
+    /// Reads a file of features, an `.npy` file of `[n, n_features]` floating-point numbers (of more dimensions, the last ones are one), and one of labels as [`load`](Self::load).
     ///
     /// # Errors
-    /// As [`load`](Self::load); [`Error::File`] for a feature that is not finite.
+    /// As [`load`](Self::load); [`Error::File`] for a feature that is not finite in single precision.
     pub fn load_features(features: impl AsRef<Path>, labels: impl AsRef<Path>, n_classes: Option<u32>) -> Result<Self> {
         let (path, labels_path) = (features.as_ref(), labels.as_ref());
         let most = most_classes(n_classes)?;
         let (features, n_features) = npy::read_features(Source::open(path)?)?;
         let labels = sample_files::read_labels(labels_path)?;
-        let n = features.len() / n_features as usize;
+        let n = features.single().len() / n_features as usize;
         if labels.len() != n {
             let reason = format!("{} labels for the {n} samples of {}", labels.len(), path.display());
             return Err(Error::file(labels_path, None, reason));
@@ -154,7 +155,7 @@ impl Dataset {
         let (path, targets_path) = (features.as_ref(), targets.as_ref());
         let (features, n_features) = npy::read_features(Source::open(path)?)?;
         let (targets, n_targets) = npy::read_targets(Source::open(targets_path)?)?;
-        let (n, n_of_targets) = (features.len() / n_features as usize, targets.len() / n_targets as usize);
+        let (n, n_of_targets) = (features.single().len() / n_features as usize, targets.len() / n_targets as usize);
         if n != n_of_targets {
             let reason = format!("targets of {n_of_targets} samples for the {n} samples of {}", path.display());
             return Err(Error::file(targets_path, None, reason));
@@ -190,14 +191,18 @@ impl Dataset {
     /// # Errors
     /// [`Error::Shape`] for the first that it does not hold.
     pub(in crate::mlp) fn expect_precision(&self, precision: Precision) -> Result<()> {
-        let Some(at) = beyond(&self.features, precision) else { return Ok(()) };
+        let features = self.features.single();
+        let Some(at) = beyond(features, precision) else { return Ok(()) };
         let (sample, number) = (at / self.n_inputs() as usize, at % self.n_inputs() as usize);
         let what = format!("feature {number} of sample {sample} of {}", self.source());
-        Err(Error::shape(what, WITHIN_HALF, self.features[at]))
+        Err(Error::shape(what, WITHIN_HALF, features[at]))
     }
 
-    fn expect_features(&self) -> Result<&[f32]> {
-        self.features().ok_or_else(|| Error::shape(self.source(), "samples with features", "images"))
+    fn expect_features(&self) -> Result<()> {
+        match self.features() {
+            Some(_) => Ok(()),
+            None => Err(Error::shape(self.source(), "samples with features", "images")),
+        }
     }
 }
 
@@ -212,17 +217,4 @@ pub(in crate::mlp) fn beyond(features: &[f32], precision: Precision) -> Option<u
 /// The number of classes where none is given.
 fn classes_of(labels: &[u8]) -> u32 {
     (u32::from(labels.iter().copied().max().unwrap_or_default()) + 1).max(2)
-}
-
-/// Checks that these are `n` samples of finite numbers, at least one.
-fn check_features(features: &[f32], n: usize, n_features: u32) -> Result<()> {
-    if n == 0 || n_features == 0 {
-        let got = format!("{n} of {n_features} features");
-        return Err(Error::shape("samples", "at least 1 of at least 1 feature", got));
-    }
-    let expected = n as u128 * u128::from(n_features);
-    if expected != features.len() as u128 {
-        return Err(Error::shape("features of the samples", expected, features.len()));
-    }
-    expect_finite(features, n_features as usize)
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Dataset, check_images};
 use crate::mlp::csv_file::{self, CsvFormat};
+use crate::mlp::features::Features;
 use crate::mlp::source::Source;
 use crate::mlp::{npy, sample_files};
 use crate::{Error, Result};
@@ -38,7 +39,7 @@ impl Dataset {
             let (sample, number) = (at / n_targets as usize, at % n_targets as usize);
             return Err(Error::shape(format!("target {number} of sample {sample}"), "a finite number", targets[at]));
         }
-        let (features, labels, columns, source) = (Vec::new(), Vec::new(), Vec::new(), source.into());
+        let (features, labels, columns, source) = (Features::default(), Vec::new(), Vec::new(), source.into());
         Ok(Self { images, features, labels, targets, rows, cols, n_classes: n_targets, columns, scaling: None, source })
     }
 

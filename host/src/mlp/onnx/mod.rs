@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! images  uint8 [n, n_inputs] or [n, rows, cols]; or features, float32 [n, n_inputs], which are the first x; those of a network with a
-//!         scaling are standardised in double precision: Cast, Sub mean [n_inputs], Div deviation [n_inputs], Cast
+//!         scaling are float64, and standardised so: Sub mean [n_inputs], Div deviation [n_inputs], Cast
 //!   Cast  to float32
 //!   Div   by 255
 //!   Flatten
@@ -47,7 +47,7 @@ pub struct OnnxFormat {
     pub image_size: Option<(u32, u32)>,
     /// Whether a second output `probabilities` has the softmax of the logits.
     pub softmax: bool,
-    /// Whether the input is `features`, float32 `[n, n_inputs]`, and no images, also where the network's [`inputs`](Network::inputs) do not say it. They are standardised with the network's [`scaling`](Network::scaling) if it has one.
+    /// Whether the input is `features`, float32 `[n, n_inputs]`, and no images, also where the network's [`inputs`](Network::inputs) do not say it. For a network with a [`scaling`](Network::scaling) they are float64, and are standardised with it.
     pub features: bool,
 }
 
@@ -109,12 +109,12 @@ impl Network {
         if features {
             let are = if self.scaling().is_some() { "not standardised" } else { "as in the training" };
             graph.doc_string = format!("features: numbers, {are}; logits: a number for each class or target");
-            graph.inputs.push(value("features", FLOAT, &image));
+            let precision = if self.scaling().is_some() { DOUBLE } else { FLOAT };
+            graph.inputs.push(value("features", precision, &image));
             if let Some(Scaling { mean, deviation }) = self.scaling() {
                 graph.initializers.push(doubles("mean", mean));
                 graph.initializers.push(doubles("deviation", deviation));
-                graph.nodes.push(node("Cast", &["features"], "numbers", &[("to", DOUBLE.into())]));
-                graph.nodes.push(node("Sub", &["numbers", "mean"], "distances", &[]));
+                graph.nodes.push(node("Sub", &["features", "mean"], "distances", &[]));
                 graph.nodes.push(node("Div", &["distances", "deviation"], "standardised", &[]));
                 graph.nodes.push(node("Cast", &["standardised"], "x1", &[("to", FLOAT.into())]));
             }
