@@ -83,7 +83,7 @@ impl Features {
 pub(super) fn expect_finite(features: &[f32], n_features: usize, given: impl Fn(usize) -> f64) -> Result<()> {
     let Some(at) = features.iter().position(|value| !value.is_finite()) else { return Ok(()) };
     let what = format!("feature {} of sample {}", at % n_features, at / n_features);
-    Err(Error::shape(what, finite_in_single(given(at)), given(at)))
+    Err(Error::shape(what, finite_in_single(given(at)), format!("{:?}", given(at))))
 }
 
 /// What is allowed in the place of a number that is not finite in single precision, as errors say it.

@@ -223,7 +223,7 @@ fn numbers(source: Source<'_>, header: &Header, what: &str, width: u32) -> Resul
             Err(Error::file(
                 path,
                 None,
-                format!("{what} {number} of sample {sample} is {value}, {allowed} is expected"),
+                format!("{what} {number} of sample {sample} is {value:?}, {allowed} is expected"),
             ))
         }
         None => Ok(numbers),
