@@ -10,6 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "mcts-checkers",
         "mlp-layers",
         "mlp-epoch",
+        "mlp-epoch-mma",
         "azero-layers",
         "azero-fused",
         "azero-search",
@@ -39,6 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 "azero-layers" => builder.arch("sm_75").arch("sm_80").arch("sm_90"),
                 // Asynchronous copies, and products of short formats; later GPUs run the same image.
                 "tile-mma" => builder.arch_with_features("sm_80", ["+ptx75"]),
+                // Those, and matrices that are transposed in registers.
+                "mlp-epoch-mma" => builder.arch_with_features("sm_80", ["+ptx78"]),
                 // Nothing in it is newer.
                 "tile-plain" => builder.arch("sm_75"),
                 _ => builder.arch("sm_75").arch("sm_90"),

@@ -110,6 +110,9 @@ pub mod embedded {
     /// Training of a whole epoch in one launch.
     #[cfg(feature = "mlp-epoch")]
     pub const MLP_EPOCH: PtxSet = include!(concat!(env!("OUT_DIR"), "/mlp_epoch.rs"));
+    /// The same by warps, for devices without clusters.
+    #[cfg(feature = "mlp-epoch-mma")]
+    pub const MLP_EPOCH_MMA: PtxSet = include!(concat!(env!("OUT_DIR"), "/mlp_epoch_mma.rs"));
     /// The AlphaZero network, one kernel per layer.
     #[cfg(feature = "azero-layers")]
     pub const AZERO_LAYERS: PtxSet = include!(concat!(env!("OUT_DIR"), "/azero_layers.rs"));
@@ -173,6 +176,8 @@ pub mod embedded {
         MLP_LAYERS,
         #[cfg(feature = "mlp-epoch")]
         MLP_EPOCH,
+        #[cfg(feature = "mlp-epoch-mma")]
+        MLP_EPOCH_MMA,
         #[cfg(feature = "azero-layers")]
         AZERO_LAYERS,
         #[cfg(feature = "azero-fused")]

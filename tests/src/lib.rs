@@ -25,6 +25,7 @@
 //! | file in `tests/tests` | what could go wrong there |
 //! | --- | --- |
 //! | `device/layer.rs` | an instruction, or its host meaning, is not what it should be |
+//! | `device/products.rs` | a product of a warpgroup, or of its warps in its place, is not the exact one |
 //! | `device/rng.rs` | streams overlap, or a bounded draw leaves its range |
 //! | `device/sums.rs` | an address is computed from a register's later value, a fault of `ptxas` |
 //! | `mcts/agree.rs` | two back ends, variants, engines or block sizes find different things |
@@ -39,6 +40,7 @@
 //! | `mlp/same_bits.rs` | a training has other bits in a second run, or on a second GPU of a kind |
 //! | `mlp/sweeps.rs` | a sweep that is stopped leaves a journal that does not go on, or a model that goes wrong in its last update counts as good |
 //! | `mlp/epoch_wide.rs` | the engine `epoch` differs from the plain program with more units than a cluster has, loses a network of a sweep, or is chosen where `layers` is faster |
+//! | `mlp/epoch_warps.rs` | the engine `epoch` differs from the plain program on devices without clusters, or is chosen there unasked |
 //! | `mlp/epoch_deep.rs` | the engine `epoch` differs from the plain program with two hidden layers, does not go on where it stopped, loses a network of a sweep, or takes what it cannot hold |
 //! | `mlp/epoch_short.rs` | the engine `epoch` in `tf32`, `bf16` or `f16` is less exact than one half of 11 bits, or another engine trains |
 //! | `mlp/scales.rs` | the engine `epoch` is not single precision for networks of other magnitudes, or does not leave what it cannot hold to `layers` |

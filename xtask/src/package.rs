@@ -42,7 +42,7 @@ pub enum Verify {
 }
 
 /// Features of the kernels that [`Verify::Family`] compiles.
-const FAMILY: &str = "mlp-layers,mlp-epoch";
+const FAMILY: &str = "mlp-layers,mlp-epoch,mlp-epoch-mma";
 
 /// Makes the packages; with `verify` also builds PTX a second time, elsewhere, and the crate outside.
 pub fn make(verify: Option<Verify>) -> Result<()> {

@@ -10,13 +10,15 @@
 //! [`Tiles`] says where the first tile is and how far apart the others are.
 //!
 //! The product runs while the warps go on; [`finish`] comes before its result is read.
-//! Before `sm_90a` all of it traps.
+//! Before `sm_90a` the first form is a product by each warp alone, and the second traps.
 
 #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
 use warpplay_gpu_macros::registers;
 
+use super::{mma, thread};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::simt::hooks;
+use crate::unroll::unroll;
 
 /// Position of the tiles of an operand in shared memory, in the hardware's format: address, bytes from the tile of rows 0 to 7 to that of
 /// rows 8 to 15, and bytes from a tile to that of the next 8 columns, each in units of 16; and whether chunks are exchanged.
@@ -115,7 +117,7 @@ impl<const BY_DEPTH: bool> Tiles<BY_DEPTH> {
     }
 
     /// Bytes of the field at bit `shift`.
-    #[cfg(not(target_arch = "nvptx64"))]
+    #[device_inline]
     const fn field(self, shift: u32) -> u32 {
         ((self.descriptor() >> shift & 0x3FFF) as u32) << 4
     }
@@ -137,10 +139,10 @@ macro_rules! from_registers {
         $(#[$doc])*
         #[device_inline]
         #[track_caller]
-        pub fn $name(_: &WholeGroup, d: [f32; $n], a: [u32; 4], b: Tiles) -> [f32; $n] {
+        pub fn $name(whole: &WholeGroup, d: [f32; $n], a: [u32; 4], b: Tiles) -> [f32; $n] {
             #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
             {
-                let mut d = d;
+                let (mut d, _) = (d, whole);
                 // SAFETY: whoever made `b` vouches for its tiles, and the token for the warpgroup.
                 unsafe {
                     core::arch::asm!(
@@ -155,12 +157,15 @@ macro_rules! from_registers {
                 d
             }
             #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90a")))]
-            {
-                let _ = (d, a, b);
-                super::trap()
+            // SAFETY: whoever made `b` vouches for its tiles, and the token for all warps of the group.
+            unsafe {
+                by_warps(whole, d, a, b)
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            of_registers(d, a, b)
+            {
+                let _ = whole;
+                of_registers(d, a, b)
+            }
         }
     )+};
 }
@@ -178,11 +183,40 @@ from_registers! {
         [0 1 2 3 4 5 6 7];
 }
 
+/// `d + a b` for `2 N` columns of B, 16 or 32, by each warp alone: what the products with A in registers compute, on devices that have no warpgroups.
+///
+/// # Safety
+/// All warps of the group call it together; the tiles are shared memory of the block, written before a barrier.
+#[device_inline]
+#[track_caller]
+pub unsafe fn by_warps<const N: usize>(whole: &WholeGroup, d: [f32; N], a: [u32; 4], b: Tiles) -> [f32; N] {
+    const { assert!(N == 8 || N == 16) };
+    let (matrix, in_matrix) = (thread::lane() / 8, thread::lane() % 8);
+    // Two tiles of 8 columns, both halves of the depth of each.
+    let from = b.field(0) + matrix % 2 * b.field(16) + matrix / 2 * b.field(32) + in_matrix * 16;
+    let mut d = d;
+    unroll!(PAIR in [0, 1] {
+        if 8 * PAIR < N {
+            // SAFETY: the whole warp is here; every lane's row of 16 bytes lies in one of four tiles.
+            let words = unsafe { mma::load_matrix_x4(from + 2 * PAIR as u32 * b.field(32)) };
+            unroll!(TILE in [0, 1] {
+                let at = 8 * PAIR + 4 * TILE;
+                let sums = mma::f16(&whole.warp(), [d[at], d[at + 1], d[at + 2], d[at + 3]], a, [words[2 * TILE], words[2 * TILE + 1]]);
+                d[at] = sums[0];
+                d[at + 1] = sums[1];
+                d[at + 2] = sums[2];
+                d[at + 3] = sums[3];
+            });
+        }
+    });
+    d
+}
+
 /// What the products with A in registers compute, a lane's `N` numbers of `2 N` columns.
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
 fn of_registers<const N: usize>(d: [f32; N], a: [u32; 4], b: Tiles) -> [f32; N] {
-    use super::{mma, warp};
+    use super::warp;
 
     let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
     let rows = [hooks::collective(warp::ALL, pair(a[0], a[2])), hooks::collective(warp::ALL, pair(a[1], a[3]))];

@@ -41,7 +41,7 @@
 //! Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification": the network and its training. Optimisers: PyTorch's
 //! definitions.
 
-#[cfg(feature = "mlp-epoch")]
+#[cfg(any(feature = "mlp-epoch", feature = "mlp-epoch-mma"))]
 pub mod epoch;
 #[cfg(feature = "mlp-layers")]
 pub mod layers;

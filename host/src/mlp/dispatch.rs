@@ -36,7 +36,7 @@ pub(super) fn choose(device: &Device, setup: &Setup) -> Result<Engine> {
     match engine {
         Engine::Layers => Ok(Engine::Layers),
         Engine::Epoch => epoch::fits(device, setup).map(|()| Engine::Epoch),
-        Engine::Auto if epoch::is_faster(setup) && epoch::fits(device, setup).is_ok() => Ok(Engine::Epoch),
+        Engine::Auto if epoch::fits(device, setup).is_ok() && epoch::is_faster(device, setup) => Ok(Engine::Epoch),
         Engine::Auto => Ok(Engine::Layers),
         Engine::Cpu => {
             let allowed = "auto, epoch or layers where kernels run; cpu on the cpu back end";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::engines::Setup;
-use super::engines::epoch::SideBySide;
+use super::engines::epoch::{self, SideBySide};
 use super::options::{Activation, Engine, Init, Loss, Optimizer, Options, Precision, Reduction, Residence, Schedule};
 use super::report::{SCHEMA, SweepEpoch, SweepModel, SweepReport};
 use super::{Dataset, Trainer, dispatch};
@@ -298,7 +298,7 @@ impl Sweep {
             device_name: self.device.name(),
             engine: self.engine,
             seed: self.models.first().map_or(self.options.seed, |&(seed, _)| seed),
-            side_by_side: self.engine == Engine::Epoch,
+            side_by_side: self.engine == Engine::Epoch && epoch::has_clusters(&self.device, &self.setup)?,
             seconds,
             data: self.setup.train.as_ref().map_or_else(String::new, |train| train.source().to_string()),
             options: self.options.clone(),

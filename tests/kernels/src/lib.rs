@@ -28,6 +28,8 @@ pub mod numbers;
 #[cfg(feature = "layer")]
 pub mod observed;
 #[cfg(feature = "layer")]
+pub mod products;
+#[cfg(feature = "layer")]
 pub mod rate;
 #[cfg(feature = "small")]
 pub mod small;

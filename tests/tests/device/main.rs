@@ -4,6 +4,7 @@
 mod driver;
 mod errors;
 mod layer;
+mod products;
 mod ptx;
 mod rng;
 mod sums;

@@ -13,6 +13,7 @@ mod dropout;
 mod epoch;
 mod epoch_deep;
 mod epoch_short;
+mod epoch_warps;
 mod epoch_wide;
 mod features;
 mod files;

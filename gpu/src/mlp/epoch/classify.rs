@@ -5,12 +5,14 @@ use crate::cuda::thread::{lane, thread_idx_x, warp_index};
 use crate::cuda::warp::{ALL, shuffle_xor};
 use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
-use super::exchange::{Cluster, Exchange, Grid, Mail, Round};
+#[cfg(feature = "mlp-epoch")]
+use super::exchange::Cluster;
+use super::exchange::{Exchange, Grid, Mail, Round};
 use super::forward::{Hidden, finish_logits, partial_logits};
 use super::network::load_network;
 use super::scale::RANGE_WORDS;
 use super::tiles::{Sizes, Tiles, warp_indices};
-use super::{BATCH, HIDDEN, is_cluster, n_blocks, n_mail_words, n_state_values, n_values};
+use super::{BATCH, HIDDEN, are_blocks_of, is_cluster, n_mail_words, n_state_values, n_values};
 use crate::unroll::unroll;
 
 /// One network on one set of images.
@@ -22,8 +24,9 @@ use crate::unroll::unroll;
 )]
 #[require(n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE) && n_inputs <= super::MOST_INPUTS && clusters_per_model >= 1)]
 #[require(losses.is_none() || !labels.is_none())]
-#[require(n_hidden <= super::MOST_HIDDEN && n_second <= super::MOST_HIDDEN && mail.is_none() == is_cluster([n_hidden, n_second]) && arrivals.is_none() == is_cluster([n_hidden, n_second]))]
-#[require(first_model < n_models && (first_model == 0 && is_cluster([n_hidden, n_second]) || clusters_per_model == 1 && !is_cluster([n_hidden, n_second])))]
+#[require(n_hidden <= super::MOST_HIDDEN && n_second <= super::MOST_HIDDEN && are_blocks_of([n_hidden, n_second], blocks))]
+#[require(mail.is_none() == is_cluster(n_second, blocks) && arrivals.is_none() == is_cluster(n_second, blocks))]
+#[require(first_model < n_models && (first_model == 0 && is_cluster(n_second, blocks) || clusters_per_model == 1 && !is_cluster(n_second, blocks)))]
 pub struct ClassifyTask {
     /// `[n_samples, n_inputs]`, aligned to 16 bytes.
     #[len(n_samples * n_inputs)]
@@ -69,7 +72,7 @@ pub struct ClassifyTask {
     /// As in [`EpochTask`](super::EpochTask).
     pub first_model: u32,
     /// As in [`EpochTask`](super::EpochTask).
-    #[len(n_mail_words([n_hidden, n_second]))]
+    #[len(n_mail_words(n_second, blocks))]
     #[nullable]
     pub mail: *mut u64,
     /// As in [`EpochTask`](super::EpochTask).
@@ -78,10 +81,12 @@ pub struct ClassifyTask {
     pub arrivals: *mut u32,
     /// As in [`EpochTask`](super::EpochTask).
     pub n_second: u32,
-    /// `[n_state_values([n_hidden, n_second], 0)]`: scratch, aligned to 16 bytes; null with one hidden layer.
-    #[len(n_state_values([n_hidden, n_second], 0))]
+    /// `[n_state_values(n_second, blocks, 0)]`: scratch, aligned to 16 bytes; null with one hidden layer.
+    #[len(n_state_values(n_second, blocks, 0))]
     #[nullable]
     pub state: *mut f32,
+    /// As in [`EpochTask`](super::EpochTask).
+    pub blocks: u32,
 }
 
 macro_rules! kernels {
@@ -102,10 +107,10 @@ macro_rules! kernels {
         /// # Safety
         /// `n_models` are those of the arrays. The arrays are as [`ClassifyTask`] says and do not overlap.
         #[kernel(
-            shape = |n_models: u32| super::shape(n_models * task.clusters_per_model, task.n_inputs, [task.n_hidden, task.n_second]),
+            shape = |n_models: u32| super::shape(n_models * task.clusters_per_model, task.n_inputs, task.n_second, task.blocks, <$exchange>::PIXEL_BUFFERS),
             max_threads = 384,
             min_blocks = 1,
-            require = task.n_second == 0 && <$exchange>::CLUSTER == is_cluster([task.n_hidden, task.n_second])
+            require = task.n_second == 0 && <$exchange>::CLUSTER == is_cluster(task.n_second, task.blocks)
         )]
         pub unsafe fn $kernel(task: ClassifyTask) {
             // SAFETY: the contract of the function is the kernel's.
@@ -114,15 +119,24 @@ macro_rules! kernels {
     )+};
 }
 
+#[cfg(feature = "mlp-epoch")]
 kernels! {
     /// As single precision does.
     mlp_epoch_classify, Cluster, 2;
     /// By numbers of 11 bits.
     mlp_epoch_classify_short, Cluster, 1;
     /// As single precision does, more units than a cluster has.
-    mlp_epoch_classify_grid, Grid, 2;
+    mlp_epoch_classify_grid, Grid<2>, 2;
     /// By numbers of 11 bits, more units than a cluster has.
-    mlp_epoch_classify_grid_short, Grid, 1;
+    mlp_epoch_classify_grid_short, Grid<2>, 1;
+}
+
+#[cfg(feature = "mlp-epoch-mma")]
+kernels! {
+    /// As single precision does, without warpgroups and clusters.
+    mlp_epoch_mma_classify, Grid<1>, 2;
+    /// By numbers of 11 bits, without warpgroups and clusters.
+    mlp_epoch_mma_classify_short, Grid<1>, 1;
 }
 
 /// The kernels' body.
@@ -131,12 +145,11 @@ kernels! {
 /// As the kernels say.
 #[device_inline]
 unsafe fn classify<X: Exchange, const HALVES: usize>(task: ClassifyTask) {
-    let ClassifyTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
-    let blocks = n_blocks([n_hidden, 0]);
-    let network = X::network(n_hidden);
+    let ClassifyTask { n_samples, n_inputs, n_hidden, n_classes, blocks, .. } = task;
+    let network = X::network(blocks);
     let model = (task.first_model + network / task.clusters_per_model) as usize;
     let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: X::rank(), warp: warp_indices() };
-    let tiles = Tiles::<HALVES>::new(n_inputs);
+    let tiles = Tiles::<HALVES>::new(n_inputs, false, X::PIXEL_BUFFERS);
     let n_batches = n_samples.div_ceil(BATCH);
     let first = network % task.clusters_per_model;
     // SAFETY: the launch has `clusters_per_model` clusters for each model, or all of its blocks for one, so they are the models', whose part each has of every array; shared memory is cleared before the network is loaded, and a buffer's last
@@ -149,27 +162,36 @@ unsafe fn classify<X: Exchange, const HALVES: usize>(task: ClassifyTask) {
         let prefetch = |batch: u32, buffer: u32| {
             if batch < n_batches {
                 let rows = (n_samples - batch * BATCH).min(BATCH);
-                tiles.copy_batch(buffer, task.images, n_inputs, rows, |row| batch * BATCH + row);
+                tiles.copy_batch(X::pixels(buffer), task.images, n_inputs, rows, |row| batch * BATCH + row);
             }
         };
 
-        tiles.clear(n_inputs);
+        tiles.clear(n_inputs, X::PIXEL_BUFFERS);
         let (warp, g, t) = (warp_index(), lane() / 4, lane() % 4);
         let mail = Mail { words: task.mail, arrivals: task.arrivals };
         let exchange = X::new(&tiles, mail);
         exchange.open();
         // Past its barrier every block has begun, and is ready for other blocks' values.
         load_network(exchange, &tiles, &sizes, values, range);
-        prefetch(first, 0);
+        if X::PIXEL_BUFFERS == 2 {
+            prefetch(first, 0);
+        }
 
         let mut active = [[0f32; 2]; 2];
         let (mut batch, mut round, mut buffer) = (first, 0, 0);
         while batch < n_batches {
             let tiles = tiles.renewed();
+            if X::PIXEL_BUFFERS == 1 {
+                // Everybody is done with the batch before, whose place this one takes.
+                sync_threads();
+                prefetch(batch, buffer);
+            }
             memory::async_wait_all();
             // This batch is there, and everybody is done with the one before, whose slot the next one takes.
             sync_threads();
-            prefetch(batch + task.clusters_per_model, 1 - buffer);
+            if X::PIXEL_BUFFERS == 2 {
+                prefetch(batch + task.clusters_per_model, 1 - buffer);
+            }
             // The next partial logits go to the other buffer and the other mailbox, those after them come only when all blocks have ended this round.
             let (exchange, of_buffer) = (X::new(&tiles, mail), Round { buffer, mailbox: buffer, number: round / 2 });
             if thread_idx_x() == 0 {

@@ -10,7 +10,7 @@ use crate::cuda::sync::{sync_cluster, sync_grid, sync_threads};
 use crate::cuda::thread::{block_idx_x, block_rank_in_cluster, grid_dim_x, strided, thread_idx_x};
 
 use super::tiles::{Sizes, Tiles, tile_word};
-use super::{BATCH, CLASSES, THREADS, is_cluster, n_blocks};
+use super::{BATCH, CLASSES, THREADS, is_cluster};
 use crate::unroll::unroll;
 
 /// Global memory of a [`Grid`]; null for a [`Cluster`].
@@ -34,6 +34,8 @@ pub(super) struct Round {
 pub(super) trait Exchange: Copy {
     /// Whether it is that of a cluster.
     const CLUSTER: bool;
+    /// Batches of pixels in shared memory: two, so that one is on its way while the other is multiplied, or one, in the place of the second.
+    const PIXEL_BUFFERS: u32;
     /// Threads that finish the logits of a block's samples, whole warps: four for a sample, times the blocks to which its gradients are sent, or the [`SHARES`](Self::SHARES).
     const FINISHERS: u32;
     /// Parts of a warp that share the blocks whose partial logits are added up; each has all samples of the block.
@@ -45,11 +47,17 @@ pub(super) trait Exchange: Copy {
     /// The launch is of this form, and has this memory.
     unsafe fn new<const HALVES: usize>(tiles: &Tiles<HALVES>, mail: Mail) -> Self;
 
-    /// The number of the launch's network that this block belongs to.
-    fn network(n_hidden: u32) -> u32;
+    /// The number of the launch's network that this block belongs to, of so many blocks each.
+    fn network(blocks: u32) -> u32;
 
     /// The block's number among those of its network.
     fn rank() -> u32;
+
+    /// The place of the pixels of a batch that has one of two buffers.
+    #[device_inline]
+    fn pixels(buffer: u32) -> u32 {
+        if Self::PIXEL_BUFFERS == 2 { buffer } else { 1 }
+    }
 
     /// Prepares it; a barrier of all blocks must follow before anything is sent.
     ///
@@ -126,6 +134,7 @@ impl Cluster {
 
 impl Exchange for Cluster {
     const CLUSTER: bool = true;
+    const PIXEL_BUFFERS: u32 = 2;
     const FINISHERS: u32 = 4 * BATCH;
     const SHARES: u32 = 1;
 
@@ -135,8 +144,8 @@ impl Exchange for Cluster {
     }
 
     #[device_inline]
-    fn network(n_hidden: u32) -> u32 {
-        block_idx_x() / n_blocks([n_hidden, 0])
+    fn network(blocks: u32) -> u32 {
+        block_idx_x() / blocks
     }
 
     #[device_inline]
@@ -220,7 +229,7 @@ impl Exchange for Cluster {
 
 /// The blocks are a cooperative launch: what is sent goes through global memory, each value with the number of its round.
 #[derive(Clone, Copy)]
-pub(super) struct Grid {
+pub(super) struct Grid<const PIXEL_BUFFERS: u32> {
     mail: Mail,
 }
 
@@ -230,12 +239,11 @@ const GRADIENT_SLOTS: u32 = 2 * (CLASSES / 4) * BATCH;
 const LOGIT_SLOTS: u32 = CLASSES / 2 * BATCH;
 
 /// Words of the mail of a cooperative launch: the gradients for all blocks in two buffers, then each block's partial logits in two buffers. None for a network that a cluster has.
-pub(super) const fn n_grid_words(n_hidden: u32) -> usize {
-    let blocks = n_blocks([n_hidden, 0]);
-    if is_cluster([n_hidden, 0]) { 0 } else { SLOT_WORDS * 2 * (GRADIENT_SLOTS + blocks * LOGIT_SLOTS) as usize }
+pub(super) const fn n_grid_words(blocks: u32) -> usize {
+    if is_cluster(0, blocks) { 0 } else { SLOT_WORDS * 2 * (GRADIENT_SLOTS + blocks * LOGIT_SLOTS) as usize }
 }
 
-impl Grid {
+impl<const PIXEL_BUFFERS: u32> Grid<PIXEL_BUFFERS> {
     /// The slots of all blocks.
     #[device_inline]
     fn slots(&self) -> Numbered {
@@ -256,8 +264,9 @@ impl Grid {
     }
 }
 
-impl Exchange for Grid {
+impl<const PIXEL_BUFFERS: u32> Exchange for Grid<PIXEL_BUFFERS> {
     const CLUSTER: bool = false;
+    const PIXEL_BUFFERS: u32 = PIXEL_BUFFERS;
     // Two samples of four lanes, four times, so that 32 blocks are added up eight at a time.
     const FINISHERS: u32 = 32;
     const SHARES: u32 = 4;
@@ -281,9 +290,9 @@ impl Exchange for Grid {
     unsafe fn open(&self) {
         let first = block_idx_x() * THREADS + thread_idx_x();
         let n_words = SLOT_WORDS as u32 * 2 * (GRADIENT_SLOTS + grid_dim_x() * LOGIT_SLOTS);
-        for word in strided(first, n_words, grid_dim_x() * THREADS) {
-            // SAFETY: the words are those of the mail, each set by one thread.
-            unsafe { memory::store(self.mail.words, word as usize, 0) };
+        for pair in strided(first, n_words / 2, grid_dim_x() * THREADS) {
+            // SAFETY: the words are those of the mail, an even number, each set by one thread.
+            unsafe { memory::store_quad(self.mail.words.cast(), 4 * pair as usize, [0.0; 4]) };
         }
     }
 

@@ -187,7 +187,7 @@ pub(super) fn partial_logits<X: Exchange, const HALVES: usize>(
     keep: bool,
 ) -> Hidden {
     let warp = tiles.me.warp();
-    let z1 = sums_of_warpgroup(tiles, round.buffer, sizes);
+    let z1 = sums_of_warpgroup(tiles, X::pixels(round.buffer), sizes);
     if warp >= 4 {
         leave_sums(tiles, sizes, z1);
     }

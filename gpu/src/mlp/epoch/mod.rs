@@ -34,6 +34,7 @@
 mod backward;
 mod classify;
 mod deep;
+#[cfg_attr(not(feature = "mlp-epoch"), allow(dead_code, reason = "the other kernels have no clusters"))]
 mod exchange;
 mod forward;
 mod halves;
@@ -41,22 +42,43 @@ mod network;
 mod optimizer;
 mod order;
 mod scale;
+#[cfg_attr(not(feature = "mlp-epoch"), allow(dead_code, reason = "the other kernels have no clusters"))]
 mod tiles;
 mod train;
 
+pub use classify::ClassifyTask;
+#[cfg(feature = "mlp-epoch")]
 pub use classify::{
-    ClassifyTask, mlp_epoch_classify, mlp_epoch_classify_grid, mlp_epoch_classify_grid_short, mlp_epoch_classify_short,
+    mlp_epoch_classify, mlp_epoch_classify_grid, mlp_epoch_classify_grid_short, mlp_epoch_classify_short,
 };
+#[cfg(feature = "mlp-epoch-mma")]
+pub use classify::{mlp_epoch_mma_classify, mlp_epoch_mma_classify_short};
+#[cfg(feature = "mlp-epoch")]
 pub use deep::{
     mlp_epoch_classify_deep, mlp_epoch_classify_deep_short, mlp_epoch_train_adam_deep, mlp_epoch_train_adam_deep_short,
     mlp_epoch_train_decay_deep, mlp_epoch_train_decay_deep_short, mlp_epoch_train_deep, mlp_epoch_train_deep_short,
     mlp_epoch_train_momentum_deep, mlp_epoch_train_momentum_deep_short,
 };
+#[cfg(feature = "mlp-epoch-mma")]
+pub use deep::{
+    mlp_epoch_mma_classify_deep, mlp_epoch_mma_classify_deep_short, mlp_epoch_mma_train_adam_deep,
+    mlp_epoch_mma_train_adam_deep_short, mlp_epoch_mma_train_decay_deep, mlp_epoch_mma_train_decay_deep_short,
+    mlp_epoch_mma_train_deep, mlp_epoch_mma_train_deep_short, mlp_epoch_mma_train_momentum_deep,
+    mlp_epoch_mma_train_momentum_deep_short,
+};
 pub use optimizer::{LEAST_EPSILON, Rule};
 pub use order::n_counters;
 pub use scale::{MOST, RANGE_WORDS};
+pub use train::EpochTask;
+#[cfg(feature = "mlp-epoch-mma")]
 pub use train::{
-    EpochTask, mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_grid, mlp_epoch_train_adam_grid_short,
+    mlp_epoch_mma_train, mlp_epoch_mma_train_adam, mlp_epoch_mma_train_adam_short, mlp_epoch_mma_train_decay,
+    mlp_epoch_mma_train_decay_short, mlp_epoch_mma_train_momentum, mlp_epoch_mma_train_momentum_short,
+    mlp_epoch_mma_train_short,
+};
+#[cfg(feature = "mlp-epoch")]
+pub use train::{
+    mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_grid, mlp_epoch_train_adam_grid_short,
     mlp_epoch_train_adam_parts, mlp_epoch_train_adam_parts_short, mlp_epoch_train_adam_short, mlp_epoch_train_decay,
     mlp_epoch_train_decay_grid, mlp_epoch_train_decay_grid_short, mlp_epoch_train_decay_short, mlp_epoch_train_grid,
     mlp_epoch_train_grid_short, mlp_epoch_train_momentum, mlp_epoch_train_momentum_grid,
@@ -71,7 +93,7 @@ use crate::kernel::{KernelInfo, info};
 use crate::launch::LaunchShape;
 
 /// All kernels of the module `mlp_epoch`.
-#[cfg(not(target_arch = "nvptx64"))]
+#[cfg(all(not(target_arch = "nvptx64"), feature = "mlp-epoch"))]
 pub const KERNELS: [KernelInfo; 34] = [
     info::<mlp_epoch_train>(),
     info::<mlp_epoch_train_decay>(),
@@ -109,6 +131,31 @@ pub const KERNELS: [KernelInfo; 34] = [
     info::<mlp_epoch_classify_deep_short>(),
 ];
 
+/// All kernels of the module `mlp_epoch_mma`.
+#[cfg(all(not(target_arch = "nvptx64"), feature = "mlp-epoch-mma"))]
+pub const MMA_KERNELS: [KernelInfo; 20] = [
+    info::<mlp_epoch_mma_train>(),
+    info::<mlp_epoch_mma_train_decay>(),
+    info::<mlp_epoch_mma_train_momentum>(),
+    info::<mlp_epoch_mma_train_adam>(),
+    info::<mlp_epoch_mma_classify>(),
+    info::<mlp_epoch_mma_train_short>(),
+    info::<mlp_epoch_mma_train_decay_short>(),
+    info::<mlp_epoch_mma_train_momentum_short>(),
+    info::<mlp_epoch_mma_train_adam_short>(),
+    info::<mlp_epoch_mma_classify_short>(),
+    info::<mlp_epoch_mma_train_deep>(),
+    info::<mlp_epoch_mma_train_decay_deep>(),
+    info::<mlp_epoch_mma_train_momentum_deep>(),
+    info::<mlp_epoch_mma_train_adam_deep>(),
+    info::<mlp_epoch_mma_classify_deep>(),
+    info::<mlp_epoch_mma_train_deep_short>(),
+    info::<mlp_epoch_mma_train_decay_deep_short>(),
+    info::<mlp_epoch_mma_train_momentum_deep_short>(),
+    info::<mlp_epoch_mma_train_adam_deep_short>(),
+    info::<mlp_epoch_mma_classify_deep_short>(),
+];
+
 /// Hidden units of a block.
 pub const HIDDEN: u32 = 16;
 /// Warpgroups of a block, among which the pixels are shared.
@@ -144,21 +191,28 @@ const TILE_STRIDE: u32 = 12;
 
 /// Most blocks of a cluster.
 const MOST_CLUSTER: u32 = 16;
-/// Most hidden units: those of the blocks of a cooperative launch.
-pub const MOST_HIDDEN: u32 = 32 * HIDDEN;
+/// Most blocks of a network, those of a cooperative launch; of the kernels of the module `mlp_epoch_mma` that have one hidden layer always.
+pub const MOST_BLOCKS: u32 = 2 * MOST_CLUSTER;
+/// Most hidden units.
+pub const MOST_HIDDEN: u32 = MOST_BLOCKS * HIDDEN;
 
-/// Whether the blocks of a network with these units, `hidden` as for [`n_blocks`], are a cluster, and not a cooperative launch.
-pub const fn is_cluster(hidden: [u32; 2]) -> bool {
-    hidden[1] == 0 && n_blocks(hidden) <= MOST_CLUSTER
+/// Whether so many blocks of a network, with `n_second` units in a second hidden layer or 0 without one, are a cluster, and not a cooperative launch.
+pub const fn is_cluster(n_second: u32, blocks: u32) -> bool {
+    n_second == 0 && blocks <= MOST_CLUSTER
 }
 
-/// Blocks of a network that has `hidden[0]` units in its first hidden layer and `hidden[1]` in its second, or 0 where there is no second: a power of two, at least two, and 16 or 32 with a second.
+/// Whether so many blocks are right for a network, `hidden` as for [`n_blocks`].
+const fn are_blocks_of(hidden: [u32; 2], blocks: u32) -> bool {
+    blocks == n_blocks(hidden) || hidden[1] == 0 && blocks == MOST_BLOCKS
+}
+
+/// Blocks of a network on devices with clusters that has `hidden[0]` units in its first hidden layer and `hidden[1]` in its second, or 0 where there is no second: a power of two, at least two, and 16 or 32 with a second.
 pub const fn n_blocks([first, second]: [u32; 2]) -> u32 {
     if second > 0 {
         return if first <= MOST_CLUSTER * HIDDEN && second <= MOST_CLUSTER * HIDDEN {
             MOST_CLUSTER
         } else {
-            2 * MOST_CLUSTER
+            MOST_BLOCKS
         };
     }
     let blocks = first.div_ceil(HIDDEN).next_power_of_two();
@@ -174,15 +228,15 @@ pub const fn n_values(n_inputs: u32, hidden: [u32; 2], n_classes: u32) -> usize 
     (inputs + 1) * first + behind
 }
 
-/// Words of 8 bytes that the blocks of a network send each other, `hidden` as for [`n_blocks`]: none where they are a cluster.
-pub const fn n_mail_words(hidden: [u32; 2]) -> usize {
-    if hidden[1] == 0 { exchange::n_grid_words(hidden[0]) } else { deep::n_mail_words(n_blocks(hidden)) }
+/// Words of 8 bytes that the blocks of a network send each other, `n_second` as for [`is_cluster`]: none where they are a cluster.
+pub const fn n_mail_words(n_second: u32, blocks: u32) -> usize {
+    if n_second == 0 { exchange::n_grid_words(blocks) } else { deep::n_mail_words(blocks) }
 }
 
-/// Values of a network's state during an epoch, `hidden` as for [`n_blocks`]: with two hidden layers there are some without moments too.
-pub const fn n_state_values(hidden: [u32; 2], n_moments: u32) -> usize {
-    let own = optimizer::n_state_values(n_blocks(hidden), n_moments);
-    if hidden[1] == 0 { own } else { own + deep::n_state_values(n_blocks(hidden), n_moments) }
+/// Values of a network's state during an epoch, `n_second` as for [`is_cluster`]: with two hidden layers there are some without moments too.
+pub const fn n_state_values(n_second: u32, blocks: u32, n_moments: u32) -> usize {
+    let own = optimizer::n_state_values(blocks, n_moments);
+    if n_second == 0 { own } else { own + deep::n_state_values(blocks, n_moments) }
 }
 
 /// Groups of 32 that hold the pixels and the bias.
@@ -223,12 +277,14 @@ const TABLE_BYTES: u32 = TABLES * 4 * CLASSES;
 #[derive(Clone, Copy)]
 struct Four([f32; 4]);
 
-/// Where the parts of dynamic shared memory begin, in bytes; those of fixed size first.
+/// Where the parts of dynamic shared memory begin, in bytes; those of fixed size first. A kernel with one batch of pixels has the second place of it alone: its memory begins [`PIXEL_BYTES`] later.
 mod layout {
-    use super::{BATCH, CLASSES, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, TABLE_BYTES, WARPGROUPS, tile_bytes};
+    use super::{BATCH, CLASSES, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL_BYTES, TABLE_BYTES, WARPGROUPS, tile_bytes};
 
+    /// Two batches of pixels, `[BATCH, ROW_BYTES]` u8 each.
+    pub const PIXELS: u32 = 0;
     /// dz1's parts as operands, one for each 16 samples.
-    pub const DZ1: u32 = 0;
+    pub const DZ1: u32 = PIXELS + 2 * PIXEL_BYTES;
     /// The other warpgroups' sums of z1, `[WARPGROUPS - 1, 2, 128 threads]` of 4 f32.
     pub const SUMS: u32 = DZ1 + 4 * OPERAND_BYTES;
     /// Partial logits of this block's samples, `[blocks, samples, CLASSES]` f32; two of them, so that a block may be a step ahead.
@@ -245,32 +301,42 @@ mod layout {
     pub const MAIL: u32 = SAMPLES + 4 * BATCH * 4;
     /// Tables of scales.
     pub const SCALES: u32 = MAIL + 16;
-    /// Two batches of pixels, `[BATCH, ROW_BYTES]` u8 each; behind them `W1`'s parts as operands, two for each group: `[2 even_groups]`.
-    pub const PIXELS: u32 = SCALES + TABLE_BYTES;
+    /// `W1`'s parts as operands, two for each group: `[2 even_groups]`.
+    pub const W1: u32 = SCALES + TABLE_BYTES;
 }
 
-/// Bytes of dynamic shared memory.
-const fn shared_bytes(n_inputs: u32) -> u32 {
-    layout::PIXELS + 2 * PIXEL_BYTES + 2 * even_groups(n_inputs) * OPERAND_BYTES
+/// Where the shared memory of one hidden layer ends, from the beginning of the layout.
+const fn end_of_layout(n_inputs: u32) -> u32 {
+    layout::W1 + 2 * even_groups(n_inputs) * OPERAND_BYTES
 }
 
-/// Most pixels of a network with `n_hidden_layers` (1 or 2) whose blocks have `bytes` of shared memory: with the 227 KiB of compute capability 9.0, 944 and 848; never more than 944, since there are as many groups for the pixels and the bias.
-pub const fn max_inputs(bytes: u32, n_hidden_layers: u32) -> u32 {
+/// Bytes of the layout that a kernel with `pixel_buffers` (1 or 2) batches of pixels has not: those of the first batch, or none.
+const fn bytes_left_out(pixel_buffers: u32) -> u32 {
+    (2 - pixel_buffers) * PIXEL_BYTES
+}
+
+/// Bytes of dynamic shared memory, with two hidden layers if `deep`, and `pixel_buffers` (1 or 2) batches of pixels.
+const fn shared_bytes(n_inputs: u32, deep: bool, pixel_buffers: u32) -> u32 {
+    let more = if deep { deep::MORE_BYTES } else { 0 };
+    end_of_layout(n_inputs) + more - bytes_left_out(pixel_buffers)
+}
+
+/// Most pixels of a network with `n_hidden_layers` (1 or 2) whose blocks have `bytes` of shared memory, in kernels with `pixel_buffers` (1 or 2) batches of pixels: with the 227 KiB of compute capability 9.0 and two batches, 944 and 848; never more than 944, since there are as many groups for the pixels and the bias.
+pub const fn max_inputs(bytes: u32, n_hidden_layers: u32, pixel_buffers: u32) -> u32 {
     let mut most = MOST_INPUTS;
-    while most > 0 && bytes < if n_hidden_layers == 2 { deep::shared_bytes(most) } else { shared_bytes(most) } {
+    while most > 0 && bytes < shared_bytes(most, n_hidden_layers == 2, pixel_buffers) {
         most -= INPUT_MULTIPLE;
     }
     most
 }
 
-/// Launch shape of [`mlp_epoch_train`] for as many networks and of [`mlp_epoch_classify`] for as many clusters; for one network where its blocks are no cluster.
-pub const fn shape(n_clusters: u32, n_inputs: u32, hidden: [u32; 2]) -> LaunchShape {
-    let blocks = n_blocks(hidden);
-    if !is_cluster(hidden) {
-        let bytes = if hidden[1] == 0 { shared_bytes(n_inputs) } else { deep::shared_bytes(n_inputs) };
+/// Launch shape of the kernels that train as many networks, or classify with as many clusters; for one network where its blocks are no cluster. `n_second` is as for [`is_cluster`]. The kernels of the module `mlp_epoch` have two `pixel_buffers`, those of `mlp_epoch_mma` one.
+pub const fn shape(n_clusters: u32, n_inputs: u32, n_second: u32, blocks: u32, pixel_buffers: u32) -> LaunchShape {
+    let bytes = shared_bytes(n_inputs, n_second > 0, pixel_buffers);
+    if !is_cluster(n_second, blocks) {
         return LaunchShape::new(blocks, THREADS).cooperative().with_shared(bytes);
     }
-    LaunchShape::new(n_clusters * blocks, THREADS).with_cluster(blocks).with_shared(shared_bytes(n_inputs))
+    LaunchShape::new(n_clusters * blocks, THREADS).with_cluster(blocks).with_shared(bytes)
 }
 
 #[cfg(test)]
@@ -280,16 +346,23 @@ mod tests {
     #[test]
     fn as_many_pixels_as_shared_memory_holds() {
         for bytes in [0, 60_000, 175_000, 200_000, 227 * 1024, 228 * 1024, 1 << 20] {
-            for (layers, needed) in [(1, shared_bytes as fn(u32) -> u32), (2, deep::shared_bytes)] {
-                let most = max_inputs(bytes, layers);
+            for (layers, buffers) in [(1, 2), (2, 2), (1, 1), (2, 1)] {
+                let most = max_inputs(bytes, layers, buffers);
+                let needed = |n_inputs| shared_bytes(n_inputs, layers == 2, buffers);
                 assert!(most.is_multiple_of(INPUT_MULTIPLE));
                 assert!(most == 0 || needed(most) <= bytes, "{most} in {bytes}");
                 assert!(most == 944 || needed(most + INPUT_MULTIPLE) > bytes, "{most} in {bytes}");
             }
         }
-        assert_eq!((max_inputs(227 * 1024, 1), max_inputs(227 * 1024, 2)), (944, 848));
-        assert!((16..944).contains(&max_inputs(200_000, 1)));
-        assert_eq!((shared_bytes(784), deep::shared_bytes(784)), (218_992, 229_248));
+        let of_two = |layers| max_inputs(227 * 1024, layers, 2);
+        assert_eq!((of_two(1), of_two(2)), (944, 848));
+        assert!((16..944).contains(&max_inputs(200_000, 1, 2)));
+        assert_eq!(
+            (max_inputs(163 * 1024, 1, 1), max_inputs(163 * 1024, 2, 1), max_inputs(99 * 1024, 1, 1)),
+            (944, 784, 0)
+        );
+        assert_eq!((shared_bytes(784, false, 2), shared_bytes(784, true, 2)), (218_992, 229_248));
+        assert_eq!((shared_bytes(784, false, 1), shared_bytes(784, true, 1)), (155_504, 165_760));
         assert!(n_groups(MOST_INPUTS) == MOST_GROUPS && n_groups(MOST_INPUTS + INPUT_MULTIPLE) > MOST_GROUPS);
     }
 }

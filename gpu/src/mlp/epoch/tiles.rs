@@ -11,8 +11,8 @@ use crate::cuda::warp::{ALL, shuffle};
 use super::scale::Scales;
 use super::{
     BATCH, CLASSES, Four, GROUP, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL_BYTES, QUARTET_GROUPS, QUARTETS, ROW_BYTES,
-    TABLE_BYTES, THREADS, TILE_ROW_STEP, TILE_STRIDE, TILES, WARPGROUPS, WARPS, layout, n_groups, shared_bytes,
-    tile_bytes,
+    TABLE_BYTES, THREADS, TILE_ROW_STEP, TILE_STRIDE, TILES, WARPGROUPS, WARPS, bytes_left_out, end_of_layout, layout,
+    n_groups, shared_bytes, tile_bytes,
 };
 use crate::unroll::unroll;
 
@@ -144,24 +144,19 @@ impl Me {
 /// Shared memory of the block, by name; and who looks at it. Operands are written as `HALVES` half-precision parts: see [`halves`].
 #[derive(Clone, Copy)]
 pub(super) struct Tiles<const HALVES: usize> {
-    /// Shared address of the dynamic memory.
+    /// Shared address of the layout, of which a kernel with one batch of pixels has not the first bytes.
     base: u32,
     /// The thread.
     pub me: Me,
 }
 
 impl<const HALVES: usize> Tiles<HALVES> {
+    /// That of a launch with as much of it as [`shared_bytes`] says.
     #[device_inline]
-    pub fn new(n_inputs: u32) -> Self {
-        Self::with_bytes(shared_bytes(n_inputs))
-    }
-
-    /// That of a launch with so many bytes, the layout's or more.
-    #[device_inline]
-    pub fn with_bytes(bytes: u32) -> Self {
+    pub fn new(n_inputs: u32, deep: bool, pixel_buffers: u32) -> Self {
         // The one check that the launch has all of it.
-        let base = shared::dynamic::<memory::Vec4>(0, bytes / 16).base();
-        Self { base, me: Me { thread: thread_idx_x() } }
+        let dynamic = shared::dynamic::<memory::Vec4>(0, shared_bytes(n_inputs, deep, pixel_buffers) / 16);
+        Self { base: dynamic.base().wrapping_sub(bytes_left_out(pixel_buffers)), me: Me { thread: thread_idx_x() } }
     }
 
     /// The same, but addresses are to be made anew: kept over a loop, all of them would take more registers than there are.
@@ -173,8 +168,8 @@ impl<const HALVES: usize> Tiles<HALVES> {
     /// `len` values from byte `offset` on.
     #[device_inline]
     pub fn part<T: Copy>(&self, offset: u32, len: u32) -> Shared<T> {
-        // SAFETY: callers name parts of the layout, whose offsets are multiples of 16 (8 for the second mailbox), and `new` or `with_bytes` has seen that it is all there.
-        unsafe { Shared::from_address(self.base + offset, len) }
+        // SAFETY: callers name parts of the layout that the kernel has, whose offsets are multiples of 16 (8 for the second mailbox), and `new` has seen that it is all there.
+        unsafe { Shared::from_address(self.base.wrapping_add(offset), len) }
     }
 
     /// One batch of pixels as values of `T`.
@@ -210,8 +205,8 @@ impl<const HALVES: usize> Tiles<HALVES> {
     /// `number` is below twice the groups.
     #[device_inline]
     pub unsafe fn set_w1(&self, number: u32, u: u32, e: u32, words: [u32; 2]) {
-        // SAFETY: operands of `W1` begin behind the two batches of pixels, two for each group, and `number` is one of them.
-        unsafe { self.set_operand(layout::PIXELS + 2 * PIXEL_BYTES, number + 1, number, u, e, words) };
+        // SAFETY: operands of `W1` are the last part of the layout, two for each group, and `number` is one of them.
+        unsafe { self.set_operand(layout::W1, number + 1, number, u, e, words) };
     }
 
     /// # Safety
@@ -225,13 +220,13 @@ impl<const HALVES: usize> Tiles<HALVES> {
     /// Address of `W1`'s operands of `group`.
     #[device_inline]
     pub fn w1(&self, group: u32) -> u32 {
-        self.base + layout::PIXELS + 2 * PIXEL_BYTES + group * 2 * OPERAND_BYTES
+        self.base.wrapping_add(layout::W1) + group * 2 * OPERAND_BYTES
     }
 
     /// Address of dz1's operands.
     #[device_inline]
     pub fn dz1(&self) -> u32 {
-        self.base + layout::DZ1
+        self.base.wrapping_add(layout::DZ1)
     }
 
     /// One of the two mailboxes.
@@ -316,17 +311,18 @@ impl<const HALVES: usize> Tiles<HALVES> {
         self.part(layout::SAMPLES + (2 + buffer) * BATCH * 4, BATCH)
     }
 
-    /// Fills all of it with zeros, and the bias pixel of every row with 255. Ends with a barrier.
+    /// Fills the layout, with so many batches of pixels, with zeros, and the bias pixel of every row with 255. Ends with a barrier.
     #[device_inline]
-    pub fn clear(&self, n_inputs: u32) {
-        let all = self.part::<u32>(0, shared_bytes(n_inputs) / 4);
+    pub fn clear(&self, n_inputs: u32, pixel_buffers: u32) {
+        let first = bytes_left_out(pixel_buffers);
+        let all = self.part::<u32>(first, (end_of_layout(n_inputs) - first) / 4);
         for word in strided(self.me.thread(), all.len(), THREADS) {
             all.set(word, 0);
         }
         // Zeros are there before anything else is put there.
         sync_threads();
-        if self.me.thread() < 2 * BATCH {
-            let (buffer, row) = (self.me.thread() / BATCH, self.me.thread() % BATCH);
+        if self.me.thread() < pixel_buffers * BATCH {
+            let (buffer, row) = (self.me.thread() / BATCH + 2 - pixel_buffers, self.me.thread() % BATCH);
             self.pixels::<u32>(buffer).set(row_word(0, row) + n_inputs / 4, 255);
         }
         sync_threads();

@@ -6,7 +6,9 @@ use crate::cuda::thread::{strided, thread_idx_x, warp_index};
 use crate::cuda::{DeviceArgs, atomic, kernel, memory};
 
 use super::backward::{Prefetched, backward};
-use super::exchange::{Cluster, Exchange, Grid, Mail, Round};
+#[cfg(feature = "mlp-epoch")]
+use super::exchange::Cluster;
+use super::exchange::{Exchange, Grid, Mail, Round};
 use super::forward::{finish_logits, partial_logits};
 use super::halves::halves;
 use super::network::{Values, W2_WARP, load_network, store_network};
@@ -15,7 +17,9 @@ use super::optimizer::{
 };
 use super::scale::{RANGE_WORDS, Table};
 use super::tiles::{Sizes, Tiles, warp_indices};
-use super::{BATCH, Four, MOST_BATCH, THREADS, is_cluster, n_blocks, n_mail_words, n_state_values, n_values, order};
+use super::{
+    BATCH, Four, MOST_BATCH, THREADS, are_blocks_of, is_cluster, n_mail_words, n_state_values, n_values, order,
+};
 use crate::unroll::unroll;
 
 /// One epoch of `n_models` networks of one shape on one training set.
@@ -27,8 +31,9 @@ use crate::unroll::unroll;
 )]
 #[require((1..=MOST_BATCH).contains(&batch) && n_classes <= super::CLASSES && n_inputs.is_multiple_of(super::INPUT_MULTIPLE) && n_inputs <= super::MOST_INPUTS)]
 #[require(from_step <= n_samples.div_ceil(batch))]
-#[require(n_hidden <= super::MOST_HIDDEN && n_second <= super::MOST_HIDDEN && mail.is_none() == is_cluster([n_hidden, n_second]) && arrivals.is_none() == is_cluster([n_hidden, n_second]))]
-#[require(first_model < n_models && (first_model == 0 || !is_cluster([n_hidden, n_second])))]
+#[require(n_hidden <= super::MOST_HIDDEN && n_second <= super::MOST_HIDDEN && are_blocks_of([n_hidden, n_second], blocks))]
+#[require(mail.is_none() == is_cluster(n_second, blocks) && arrivals.is_none() == is_cluster(n_second, blocks))]
+#[require(first_model < n_models && (first_model == 0 || !is_cluster(n_second, blocks)))]
 pub struct EpochTask {
     /// `[n_samples, n_inputs]`, aligned to 16 bytes.
     #[len(n_samples * n_inputs)]
@@ -85,16 +90,16 @@ pub struct EpochTask {
     pub n_moments: u32,
     /// Numbers of a step in `learning_rates`: 1, or 4 with Adam.
     pub n_rates: u32,
-    /// `[n_models, n_state_values([n_hidden, n_second], n_moments)]`: scratch, aligned to 16 bytes; null where there are none.
-    #[len(n_models * n_state_values([n_hidden, n_second], n_moments))]
+    /// `[n_models, n_state_values(n_second, blocks, n_moments)]`: scratch, aligned to 16 bytes; null where there are none.
+    #[len(n_models * n_state_values(n_second, blocks, n_moments))]
     #[nullable]
     pub state: *mut f32,
     /// The optimiser's constants; not read by plain SGD.
     pub rule: Rule,
     /// Number of the launch's first network; where its blocks are no cluster, of the only one.
     pub first_model: u32,
-    /// `[n_mail_words([n_hidden, n_second])]`: scratch for what the blocks send each other, aligned to 16 bytes; null where they are a cluster.
-    #[len(n_mail_words([n_hidden, n_second]))]
+    /// `[n_mail_words(n_second, blocks)]`: scratch for what the blocks send each other, aligned to 16 bytes; null where they are a cluster.
+    #[len(n_mail_words(n_second, blocks))]
     #[nullable]
     pub mail: *mut u64,
     /// Counter of the blocks at a barrier, 0 before the launch; null where they are a cluster.
@@ -103,6 +108,8 @@ pub struct EpochTask {
     pub arrivals: *mut u32,
     /// Units of the second hidden layer; 0 where there is none.
     pub n_second: u32,
+    /// Blocks of a network: [`n_blocks`](super::n_blocks), in a kernel `mlp_epoch_mma_train…` [`MOST_BLOCKS`](super::MOST_BLOCKS).
+    pub blocks: u32,
 }
 
 macro_rules! kernels {
@@ -122,12 +129,12 @@ macro_rules! kernels {
         /// # Safety
         /// `n_models` are those of the arrays. The arrays are as [`EpochTask`] says and do not overlap;
         #[kernel(
-            shape = |n_models: u32| super::shape(n_models, task.n_inputs, [task.n_hidden, task.n_second]),
+            shape = |n_models: u32| super::shape(n_models, task.n_inputs, task.n_second, task.blocks, <$exchange>::PIXEL_BUFFERS),
             max_threads = 384,
             min_blocks = 1,
             require = task.batch <= most_batch::<$optimizer>()
                 && task.n_second == 0
-                && <$exchange>::CLUSTER == is_cluster([task.n_hidden, task.n_second])
+                && <$exchange>::CLUSTER == is_cluster(task.n_second, task.blocks)
                 && (task.n_moments, task.n_rates) == (<$optimizer>::MOMENTS as u32, <$optimizer>::RATES as u32)
         )]
         pub unsafe fn $kernel(task: EpochTask) {
@@ -137,6 +144,7 @@ macro_rules! kernels {
     )+};
 }
 
+#[cfg(feature = "mlp-epoch")]
 kernels! {
     /// Plain SGD, batches of at most 64 samples.
     mlp_epoch_train, Sgd, Cluster, 2;
@@ -163,21 +171,41 @@ kernels! {
     /// Adam, AdamW or RMSprop, larger batches, in one half.
     mlp_epoch_train_adam_parts_short, Adam<true>, Cluster, 1;
     /// Plain SGD, batches of at most 64 samples, more units than a cluster has.
-    mlp_epoch_train_grid, Sgd, Grid, 2;
+    mlp_epoch_train_grid, Sgd, Grid<2>, 2;
     /// Plain SGD, batches of at most 64 samples, more units than a cluster has, in one half.
-    mlp_epoch_train_grid_short, Sgd, Grid, 1;
+    mlp_epoch_train_grid_short, Sgd, Grid<2>, 1;
     /// SGD with weight decay or larger batches, more units than a cluster has.
-    mlp_epoch_train_decay_grid, Decay, Grid, 2;
+    mlp_epoch_train_decay_grid, Decay, Grid<2>, 2;
     /// SGD with weight decay or larger batches, more units than a cluster has, in one half.
-    mlp_epoch_train_decay_grid_short, Decay, Grid, 1;
+    mlp_epoch_train_decay_grid_short, Decay, Grid<2>, 1;
     /// SGD with momentum, also Nesterov's, more units than a cluster has.
-    mlp_epoch_train_momentum_grid, Momentum<true>, Grid, 2;
+    mlp_epoch_train_momentum_grid, Momentum<true>, Grid<2>, 2;
     /// SGD with momentum, also Nesterov's, more units than a cluster has, in one half.
-    mlp_epoch_train_momentum_grid_short, Momentum<true>, Grid, 1;
+    mlp_epoch_train_momentum_grid_short, Momentum<true>, Grid<2>, 1;
     /// Adam, AdamW or RMSprop, more units than a cluster has.
-    mlp_epoch_train_adam_grid, Adam<true>, Grid, 2;
+    mlp_epoch_train_adam_grid, Adam<true>, Grid<2>, 2;
     /// Adam, AdamW or RMSprop, more units than a cluster has, in one half.
-    mlp_epoch_train_adam_grid_short, Adam<true>, Grid, 1;
+    mlp_epoch_train_adam_grid_short, Adam<true>, Grid<2>, 1;
+}
+
+#[cfg(feature = "mlp-epoch-mma")]
+kernels! {
+    /// Plain SGD, batches of at most 64 samples, without warpgroups and clusters.
+    mlp_epoch_mma_train, Sgd, Grid<1>, 2;
+    /// Plain SGD, batches of at most 64 samples, without warpgroups and clusters, in one half.
+    mlp_epoch_mma_train_short, Sgd, Grid<1>, 1;
+    /// SGD with weight decay or larger batches, without warpgroups and clusters.
+    mlp_epoch_mma_train_decay, Decay, Grid<1>, 2;
+    /// SGD with weight decay or larger batches, without warpgroups and clusters, in one half.
+    mlp_epoch_mma_train_decay_short, Decay, Grid<1>, 1;
+    /// SGD with momentum, also Nesterov's, without warpgroups and clusters.
+    mlp_epoch_mma_train_momentum, Momentum<true>, Grid<1>, 2;
+    /// SGD with momentum, also Nesterov's, without warpgroups and clusters, in one half.
+    mlp_epoch_mma_train_momentum_short, Momentum<true>, Grid<1>, 1;
+    /// Adam, AdamW or RMSprop, without warpgroups and clusters.
+    mlp_epoch_mma_train_adam, Adam<true>, Grid<1>, 2;
+    /// Adam, AdamW or RMSprop, without warpgroups and clusters, in one half.
+    mlp_epoch_mma_train_adam_short, Adam<true>, Grid<1>, 1;
 }
 
 /// Most samples of a batch of an optimiser's kernel.
@@ -192,11 +220,10 @@ pub(super) const fn most_batch<O: Optimizer>() -> u32 {
 /// As the kernels say.
 #[device_inline]
 unsafe fn train<O: Optimizer, X: Exchange, const HALVES: usize>(task: EpochTask) {
-    let EpochTask { n_samples, n_inputs, n_hidden, n_classes, .. } = task;
-    let blocks = n_blocks([n_hidden, 0]);
-    let model = task.first_model + X::network(n_hidden);
+    let EpochTask { n_samples, n_inputs, n_hidden, n_classes, blocks, .. } = task;
+    let model = task.first_model + X::network(blocks);
     let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: X::rank(), warp: warp_indices() };
-    let tiles = Tiles::<HALVES>::new(n_inputs);
+    let tiles = Tiles::<HALVES>::new(n_inputs, false, X::PIXEL_BUFFERS);
     // SAFETY: the launch has a cluster for each model, or all of its blocks for one, and the arrays have a part for each model; the scratch in shared memory is used by nothing else until the order is there. All
     // threads of the launch come here.
     unsafe {
@@ -214,12 +241,14 @@ unsafe fn train<O: Optimizer, X: Exchange, const HALVES: usize>(task: EpochTask)
             (run.exchange, blocks),
             tiles.scratch(),
         );
-        tiles.clear(n_inputs);
+        tiles.clear(n_inputs, X::PIXEL_BUFFERS);
         let warp = warp_index();
         let mut network = run.begin::<O, HALVES>(&tiles, &sizes);
         let class_tile = warp.wrapping_sub(W2_WARP);
         let mut part = Part::first(task.from_step);
-        run.prefetch::<O, HALVES>(&tiles, part);
+        if X::PIXEL_BUFFERS == 2 {
+            run.prefetch::<O, HALVES>(&tiles, part);
+        }
         while part.step < run.n_steps {
             let tiles = tiles.renewed();
             if O::PLAIN {
@@ -308,11 +337,11 @@ impl<'a, X: Exchange> Run<'a, X> {
         sizes: &Sizes,
         model: u32,
     ) -> Self {
-        let EpochTask { n_samples, n_inputs, n_hidden, n_classes, batch, .. } = *task;
+        let EpochTask { n_samples, n_inputs, n_hidden, n_classes, batch, blocks, .. } = *task;
         let model = model as usize;
         // SAFETY: each array has a part for each model, as the caller says.
         unsafe {
-            let state = task.state.wrapping_add(model * n_own_state_values(n_blocks([n_hidden, 0]), O::MOMENTS as u32));
+            let state = task.state.wrapping_add(model * n_own_state_values(blocks, O::MOMENTS as u32));
             Self {
                 task,
                 model,
@@ -422,9 +451,13 @@ impl<'a, X: Exchange> Run<'a, X> {
             let Self { task, .. } = *self;
             // SAFETY: the list has BATCH rows, of which it is asked for no others; its samples are those of the set, whose images the task has.
             unsafe {
-                tiles.copy_batch(part.buffer::<O>(), task.images, task.n_inputs, self.rows_of::<O>(part), |row| {
-                    samples.get_unchecked(row)
-                });
+                tiles.copy_batch(
+                    X::pixels(part.buffer::<O>()),
+                    task.images,
+                    task.n_inputs,
+                    self.rows_of::<O>(part),
+                    |row| samples.get_unchecked(row),
+                );
             }
         }
     }
@@ -481,6 +514,12 @@ impl<'a, X: Exchange> Run<'a, X> {
         let rows = self.rows_of::<O>(part);
         let next = part.next::<O>(task.batch);
         let (buffer, next_buffer) = (part.buffer::<O>(), next.buffer::<O>());
+        if X::PIXEL_BUFFERS == 1 {
+            // Everybody is done with the samples before, whose place these take.
+            sync_threads();
+            // SAFETY: the part's samples are in their list since a barrier ago.
+            unsafe { self.prefetch::<O, HALVES>(tiles, part) };
+        }
         memory::async_wait_all();
         // These samples are there, and everybody is done with those before.
         sync_threads();
@@ -503,7 +542,9 @@ impl<'a, X: Exchange> Run<'a, X> {
             let gradients = Round { mailbox: GRADIENTS, ..logits };
             let hidden = partial_logits(exchange, tiles, sizes, logits, true);
             // The next samples are asked for while the first warpgroup works and all wait. Their slot is that of those before these.
-            self.prefetch::<O, HALVES>(tiles, next);
+            if X::PIXEL_BUFFERS == 2 {
+                self.prefetch::<O, HALVES>(tiles, next);
+            }
             exchange.wait_for_logits(tiles, sizes, logits);
             if tiles.me.thread() < X::FINISHERS {
                 // Of a part without samples it may lie behind the losses; nothing is written then.
@@ -517,12 +558,13 @@ impl<'a, X: Exchange> Run<'a, X> {
             }
             // On its way while all wait.
             let with = with.unwrap_or_else(|| self.step_of::<O>(part));
-            let early = Prefetched::load::<O, HALVES>((&self.state, tiles, sizes), &with, class_tile, buffer);
+            let early =
+                Prefetched::load::<O, HALVES>((&self.state, tiles, sizes), &with, class_tile, X::pixels(buffer));
             exchange.wait_for_gradients(tiles, sizes, gradients);
             backward::<O, HALVES>(
                 tiles,
                 sizes,
-                buffer,
+                X::pixels(buffer),
                 &with,
                 (warp, class_tile),
                 &hidden,

@@ -11,7 +11,7 @@ use super::super::exchange::{Exchange, Grid, Mail};
 use super::super::optimizer::Sgd;
 use super::super::scale::RANGE_WORDS;
 use super::super::tiles::{Sizes, Tiles, warp_indices};
-use super::super::{BATCH, CLASSES, n_blocks, n_values};
+use super::super::{BATCH, CLASSES, n_values};
 use super::head::{Output, Positive, item, logit_shares, receive_output, second_values, softmax};
 use super::mail::Post;
 use super::network::load;
@@ -19,7 +19,7 @@ use super::output::send_output;
 use super::second::send_sums;
 use super::store::Store;
 use super::train::first_values;
-use super::{Deep, SECOND_WARPS, shared_bytes};
+use super::{Deep, SECOND_WARPS};
 
 /// The round of the output layer, which is sent once.
 const OUTPUT: u32 = 1;
@@ -29,13 +29,13 @@ const OUTPUT: u32 = 1;
 /// # Safety
 /// As the kernels say.
 #[device_inline]
-pub(super) unsafe fn classify<const HALVES: usize>(task: ClassifyTask) {
-    let ClassifyTask { n_samples, n_inputs, n_hidden, n_classes, n_second, .. } = task;
-    let blocks = n_blocks([n_hidden, n_second]);
+pub(super) unsafe fn classify<const PIXEL_BUFFERS: u32, const HALVES: usize>(task: ClassifyTask) {
+    let ClassifyTask { n_samples, n_inputs, n_hidden, n_classes, n_second, blocks, .. } = task;
     let model = task.first_model as usize;
-    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: Grid::rank(), warp: warp_indices() };
+    let sizes =
+        Sizes { n_inputs, n_hidden, n_classes, blocks, rank: Grid::<PIXEL_BUFFERS>::rank(), warp: warp_indices() };
     let deep = Deep { sizes, n_second };
-    let tiles = Tiles::<HALVES>::with_bytes(shared_bytes(n_inputs));
+    let tiles = Tiles::<HALVES>::new(n_inputs, true, PIXEL_BUFFERS);
     let n_batches = n_samples.div_ceil(BATCH);
     // SAFETY: all blocks are the model's, which has a part of every array; shared memory is cleared before the network is loaded, and a buffer's last
     // readers are behind a barrier when it is filled. Batches have images below `n_samples`; units are those of the layers, and only atomics write to `active`. What is sent is overwritten when all have read it, as the mail says.
@@ -47,10 +47,12 @@ pub(super) unsafe fn classify<const HALVES: usize>(task: ClassifyTask) {
         let prefetch = |batch: u32, buffer: u32| {
             if batch < n_batches {
                 let rows = (n_samples - batch * BATCH).min(BATCH);
-                tiles.copy_batch(buffer, task.images, n_inputs, rows, |row| batch * BATCH + row);
+                tiles.copy_batch(Grid::<PIXEL_BUFFERS>::pixels(buffer), task.images, n_inputs, rows, |row| {
+                    batch * BATCH + row
+                });
             }
         };
-        tiles.clear(n_inputs);
+        tiles.clear(n_inputs, PIXEL_BUFFERS);
         let warp = tiles.me.warp();
         let post = Post::new(Mail { words: task.mail, arrivals: task.arrivals }, blocks);
         let store = Store::new::<Sgd>(task.state, &deep);
@@ -60,17 +62,26 @@ pub(super) unsafe fn classify<const HALVES: usize>(task: ClassifyTask) {
         if warp >= SECOND_WARPS {
             send_output(&tiles, &deep, &post, store.share(Store::WEIGHTS), OUTPUT);
         }
-        prefetch(0, 0);
+        if PIXEL_BUFFERS == 2 {
+            prefetch(0, 0);
+        }
         let (mut active, mut second_active) = ([[0f32; 2]; 2], Positive::default());
         let mut batch = 0;
         while batch < n_batches {
             let tiles = tiles.renewed();
             let (buffer, round) = (batch % 2, 1 + batch);
+            if PIXEL_BUFFERS == 1 {
+                // Everybody is done with the batch before, whose place this one takes.
+                sync_threads();
+                prefetch(batch, buffer);
+            }
             memory::async_wait_all();
             // This batch is there, and everybody is done with the one before, whose slot the next one takes.
             sync_threads();
-            prefetch(batch + 1, 1 - buffer);
-            let hidden = first_values(&tiles, &sizes, buffer);
+            if PIXEL_BUFFERS == 2 {
+                prefetch(batch + 1, 1 - buffer);
+            }
+            let hidden = first_values(&tiles, &sizes, Grid::<PIXEL_BUFFERS>::pixels(buffer));
             if warp < 4 {
                 note_active(&hidden, batch * BATCH + warp * 16 + tiles.me.g(), n_samples, &mut active);
             }

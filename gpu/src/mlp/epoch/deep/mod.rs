@@ -58,12 +58,7 @@ const PAIRS: u32 = CLASSES / 2;
 const MOST_UNITS: u32 = super::MOST_HIDDEN;
 
 /// Bytes of dynamic shared memory that a network with one hidden layer has not.
-const MORE_BYTES: u32 = 4 * MOST_UNITS + 4 * OWN_VALUES + 4 * BATCH * CLASSES + 16;
-
-/// Bytes of dynamic shared memory.
-pub(super) const fn shared_bytes(n_inputs: u32) -> u32 {
-    super::shared_bytes(n_inputs) + MORE_BYTES
-}
+pub(super) const MORE_BYTES: u32 = 4 * MOST_UNITS + 4 * OWN_VALUES + 4 * BATCH * CLASSES + 16;
 
 /// Sizes of a network with two hidden layers, and this block's rank in it.
 #[derive(Clone, Copy)]
@@ -171,25 +166,25 @@ impl<const HALVES: usize> Tiles<HALVES> {
     /// 1 / τ of each unit of the second layer, f32.
     #[device_inline]
     fn unscales(&self, n_inputs: u32) -> Shared<f32> {
-        self.part(super::shared_bytes(n_inputs), MOST_UNITS)
+        self.part(super::end_of_layout(n_inputs), MOST_UNITS)
     }
 
     /// dz2 of the block's samples, `[units, samples]` f32.
     #[device_inline]
     fn second_gradients(&self, n_inputs: u32) -> Shared<f32> {
-        self.part(super::shared_bytes(n_inputs) + 4 * MOST_UNITS, OWN_VALUES)
+        self.part(super::end_of_layout(n_inputs) + 4 * MOST_UNITS, OWN_VALUES)
     }
 
     /// Numbers of the step: the first four of [`Step`](super::optimizer::Step).
     #[device_inline]
     fn step_numbers(&self, n_inputs: u32) -> Shared<Four> {
-        self.part(super::shared_bytes(n_inputs) + MORE_BYTES - 16, 1)
+        self.part(super::end_of_layout(n_inputs) + MORE_BYTES - 16, 1)
     }
 
     /// dz3 of all samples, pairs of f32: `[BATCH, PAIRS]`.
     #[device_inline]
     fn class_gradients(&self, n_inputs: u32) -> Shared<u64> {
-        self.part(super::shared_bytes(n_inputs) + 4 * MOST_UNITS + 4 * OWN_VALUES, BATCH * PAIRS)
+        self.part(super::end_of_layout(n_inputs) + 4 * MOST_UNITS + 4 * OWN_VALUES, BATCH * PAIRS)
     }
 }
 
@@ -214,7 +209,7 @@ fn add_product<const HALVES: usize>(whole: &WholeWarp, c: [f32; 4], a: &[[u32; 4
 }
 
 macro_rules! train_kernels {
-    ($($(#[$doc:meta])* $kernel:ident, $optimizer:ty, $halves:literal;)+) => {$(
+    ($($(#[$doc:meta])* $kernel:ident, $optimizer:ty, $pixel_buffers:literal, $halves:literal;)+) => {$(
         $(#[$doc])*
         ///
         /// Trains one network with two hidden layers for the rest of an epoch: its order, then all its steps. The name says the optimiser; `_short` multiplies numbers of 11 bits.
@@ -230,7 +225,7 @@ macro_rules! train_kernels {
         /// # Safety
         /// `n_models` are those of the arrays. The arrays are as [`EpochTask`] says and do not overlap;
         #[kernel(
-            shape = |n_models: u32| super::shape(n_models, task.n_inputs, [task.n_hidden, task.n_second]),
+            shape = |n_models: u32| super::shape(n_models, task.n_inputs, task.n_second, task.blocks, $pixel_buffers),
             max_threads = 384,
             min_blocks = 1,
             require = task.batch <= super::train::most_batch::<$optimizer>()
@@ -239,32 +234,53 @@ macro_rules! train_kernels {
         )]
         pub unsafe fn $kernel(task: EpochTask) {
             // SAFETY: the contract of the function is the kernel's.
-            unsafe { train::train::<$optimizer, $halves>(task) }
+            unsafe { train::train::<$optimizer, $pixel_buffers, $halves>(task) }
         }
     )+};
 }
 
+#[cfg(feature = "mlp-epoch")]
 train_kernels! {
     /// Plain SGD, batches of at most 64 samples.
-    mlp_epoch_train_deep, Sgd, 2;
+    mlp_epoch_train_deep, Sgd, 2, 2;
     /// Plain SGD, batches of at most 64 samples, in one half.
-    mlp_epoch_train_deep_short, Sgd, 1;
+    mlp_epoch_train_deep_short, Sgd, 2, 1;
     /// SGD with weight decay or larger batches.
-    mlp_epoch_train_decay_deep, Decay, 2;
+    mlp_epoch_train_decay_deep, Decay, 2, 2;
     /// SGD with weight decay or larger batches, in one half.
-    mlp_epoch_train_decay_deep_short, Decay, 1;
+    mlp_epoch_train_decay_deep_short, Decay, 2, 1;
     /// SGD with momentum, also Nesterov's.
-    mlp_epoch_train_momentum_deep, Momentum<true>, 2;
+    mlp_epoch_train_momentum_deep, Momentum<true>, 2, 2;
     /// SGD with momentum, also Nesterov's, in one half.
-    mlp_epoch_train_momentum_deep_short, Momentum<true>, 1;
+    mlp_epoch_train_momentum_deep_short, Momentum<true>, 2, 1;
     /// Adam, AdamW or RMSprop.
-    mlp_epoch_train_adam_deep, Adam<true>, 2;
+    mlp_epoch_train_adam_deep, Adam<true>, 2, 2;
     /// Adam, AdamW or RMSprop, in one half.
-    mlp_epoch_train_adam_deep_short, Adam<true>, 1;
+    mlp_epoch_train_adam_deep_short, Adam<true>, 2, 1;
+}
+
+#[cfg(feature = "mlp-epoch-mma")]
+train_kernels! {
+    /// Plain SGD, batches of at most 64 samples, without warpgroups.
+    mlp_epoch_mma_train_deep, Sgd, 1, 2;
+    /// Plain SGD, batches of at most 64 samples, without warpgroups, in one half.
+    mlp_epoch_mma_train_deep_short, Sgd, 1, 1;
+    /// SGD with weight decay or larger batches, without warpgroups.
+    mlp_epoch_mma_train_decay_deep, Decay, 1, 2;
+    /// SGD with weight decay or larger batches, without warpgroups, in one half.
+    mlp_epoch_mma_train_decay_deep_short, Decay, 1, 1;
+    /// SGD with momentum, also Nesterov's, without warpgroups.
+    mlp_epoch_mma_train_momentum_deep, Momentum<true>, 1, 2;
+    /// SGD with momentum, also Nesterov's, without warpgroups, in one half.
+    mlp_epoch_mma_train_momentum_deep_short, Momentum<true>, 1, 1;
+    /// Adam, AdamW or RMSprop, without warpgroups.
+    mlp_epoch_mma_train_adam_deep, Adam<true>, 1, 2;
+    /// Adam, AdamW or RMSprop, without warpgroups, in one half.
+    mlp_epoch_mma_train_adam_deep_short, Adam<true>, 1, 1;
 }
 
 macro_rules! classify_kernels {
-    ($($(#[$doc:meta])* $kernel:ident, $halves:literal;)+) => {$(
+    ($($(#[$doc:meta])* $kernel:ident, $pixel_buffers:literal, $halves:literal;)+) => {$(
         $(#[$doc])*
         ///
         /// Classifies images by one network with two hidden layers.
@@ -281,21 +297,30 @@ macro_rules! classify_kernels {
         /// # Safety
         /// `n_models` are those of the arrays. The arrays are as [`ClassifyTask`] says and do not overlap.
         #[kernel(
-            shape = |n_models: u32| super::shape(n_models, task.n_inputs, [task.n_hidden, task.n_second]),
+            shape = |n_models: u32| super::shape(n_models, task.n_inputs, task.n_second, task.blocks, $pixel_buffers),
             max_threads = 384,
             min_blocks = 1,
             require = task.n_second > 0
         )]
         pub unsafe fn $kernel(task: ClassifyTask) {
             // SAFETY: the contract of the function is the kernel's.
-            unsafe { classify::classify::<$halves>(task) }
+            unsafe { classify::classify::<$pixel_buffers, $halves>(task) }
         }
     )+};
 }
 
+#[cfg(feature = "mlp-epoch")]
 classify_kernels! {
     /// As single precision does.
-    mlp_epoch_classify_deep, 2;
+    mlp_epoch_classify_deep, 2, 2;
     /// By numbers of 11 bits.
-    mlp_epoch_classify_deep_short, 1;
+    mlp_epoch_classify_deep_short, 2, 1;
+}
+
+#[cfg(feature = "mlp-epoch-mma")]
+classify_kernels! {
+    /// As single precision does, without warpgroups.
+    mlp_epoch_mma_classify_deep, 1, 2;
+    /// By numbers of 11 bits, without warpgroups.
+    mlp_epoch_mma_classify_deep_short, 1, 1;
 }

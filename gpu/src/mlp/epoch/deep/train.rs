@@ -11,7 +11,7 @@ use super::super::forward::{Hidden, first_layer, leave_sums, sums_of_warpgroup};
 use super::super::optimizer::{Optimizer, State, Step};
 use super::super::tiles::{Sizes, Tiles, Weights, warp_indices};
 use super::super::train::{EpochTask, Part, Run};
-use super::super::{Four, n_blocks, n_state_values, n_values, order};
+use super::super::{Four, n_state_values, n_values, order};
 use super::head::{
     Output, logit_shares, receive_output, second_gradients, second_values, send_class_gradient, send_gradients, softmax,
 };
@@ -20,22 +20,22 @@ use super::network::{bring, load, save, take};
 use super::output::{output_step, receive_class_gradients, send_output};
 use super::second::{first_gradient, put_first_values, second_step, send_sums};
 use super::store::Store;
-use super::{Deep, SECOND_WARPS, shared_bytes};
+use super::{Deep, SECOND_WARPS};
 
 /// The kernels' body.
 ///
 /// # Safety
 /// As the kernels say.
 #[device_inline]
-pub(super) unsafe fn train<O: Optimizer, const HALVES: usize>(task: EpochTask) {
-    let EpochTask { n_samples, n_inputs, n_hidden, n_classes, n_second, .. } = task;
-    let blocks = n_blocks([n_hidden, n_second]);
-    let sizes = Sizes { n_inputs, n_hidden, n_classes, blocks, rank: Grid::rank(), warp: warp_indices() };
+pub(super) unsafe fn train<O: Optimizer, const PIXEL_BUFFERS: u32, const HALVES: usize>(task: EpochTask) {
+    let EpochTask { n_samples, n_inputs, n_hidden, n_classes, n_second, blocks, .. } = task;
+    let sizes =
+        Sizes { n_inputs, n_hidden, n_classes, blocks, rank: Grid::<PIXEL_BUFFERS>::rank(), warp: warp_indices() };
     let deep = Deep { sizes, n_second };
-    let tiles = Tiles::<HALVES>::with_bytes(shared_bytes(n_inputs));
+    let tiles = Tiles::<HALVES>::new(n_inputs, true, PIXEL_BUFFERS);
     // SAFETY: all blocks are the model's, and the arrays have a part for it; the scratch in shared memory is used by nothing else until the order is there. All threads of the launch come here.
     unsafe {
-        let training = Training::new::<O, HALVES>(&task, &tiles, &deep, task.first_model);
+        let training = Training::<PIXEL_BUFFERS>::new::<O, HALVES>(&task, &tiles, &deep, task.first_model);
         let model = task.first_model as usize;
         let arrays = order::Arrays {
             order: training.run.order,
@@ -51,31 +51,33 @@ pub(super) unsafe fn train<O: Optimizer, const HALVES: usize>(task: EpochTask) {
             (exchange, blocks),
             tiles.scratch(),
         );
-        tiles.clear(n_inputs);
+        tiles.clear(n_inputs, PIXEL_BUFFERS);
         let mut w1 = training.begin::<O, HALVES>(&tiles, &deep);
         let mut part = Part::first(task.from_step);
-        training.run.prefetch::<O, HALVES>(&tiles, part);
+        if PIXEL_BUFFERS == 2 {
+            training.run.prefetch::<O, HALVES>(&tiles, part);
+        }
         let n_steps = training.run.n_steps;
         while part.step < n_steps {
             let (tiles, deep) = (tiles.renewed(), deep.renewed());
             // Made anew: kept over the loop it would take registers that there are not.
-            let training = Training::new::<O, HALVES>(&task, &tiles, &deep, opaque(task.first_model));
+            let training = Training::<PIXEL_BUFFERS>::new::<O, HALVES>(&task, &tiles, &deep, opaque(task.first_model));
             training.step::<O, HALVES>(&tiles, &deep, part, &mut w1);
             part = part.next::<O>(task.batch);
         }
-        Training::new::<O, HALVES>(&task, &tiles, &deep, opaque(task.first_model))
+        Training::<PIXEL_BUFFERS>::new::<O, HALVES>(&task, &tiles, &deep, opaque(task.first_model))
             .end::<O, HALVES>(&tiles, &deep, &mut w1);
     }
 }
 
 /// A network's part of the task, and of the memory that two hidden layers need.
-struct Training<'a> {
-    run: Run<'a, Grid>,
+struct Training<'a, const PIXEL_BUFFERS: u32> {
+    run: Run<'a, Grid<PIXEL_BUFFERS>>,
     post: Post,
     store: Store,
 }
 
-impl<'a> Training<'a> {
+impl<'a, const PIXEL_BUFFERS: u32> Training<'a, PIXEL_BUFFERS> {
     /// The part of the launch's model.
     ///
     /// # Safety
@@ -91,7 +93,7 @@ impl<'a> Training<'a> {
         unsafe {
             let (model, hidden) = (model as usize, [task.n_hidden, task.n_second]);
             let values = task.values.add(model * (1 + O::MOMENTS) * n_values(task.n_inputs, hidden, task.n_classes));
-            let state = task.state.add(model * n_state_values(hidden, O::MOMENTS as u32));
+            let state = task.state.add(model * n_state_values(task.n_second, task.blocks, O::MOMENTS as u32));
             let run = Run::new::<O, HALVES>(task, tiles, &deep.sizes, model as u32);
             let run = Run { values, state: State::new::<O>(state, deep.sizes.rank, tiles.me.thread()), ..run };
             let post = Post::new(Mail { words: task.mail, arrivals: task.arrivals }, deep.sizes.blocks);
@@ -146,6 +148,13 @@ impl<'a> Training<'a> {
         let (buffer, next_buffer) = (part.buffer::<O>(), next.buffer::<O>());
         let round = 1 + if O::PARTS { part.round } else { part.step - task.from_step };
         let output = 1 + part.step - task.from_step;
+        let pixels = Grid::<PIXEL_BUFFERS>::pixels(buffer);
+        if PIXEL_BUFFERS == 1 {
+            // Everybody is done with the samples before, whose place these take.
+            sync_threads();
+            // SAFETY: the part's samples are in their list since a barrier ago.
+            unsafe { run.prefetch::<O, HALVES>(tiles, part) };
+        }
         memory::async_wait_all();
         // These samples are there, and everybody is done with those before.
         sync_threads();
@@ -158,13 +167,15 @@ impl<'a> Training<'a> {
                 let Step { rate, share, inverse_root, kept, .. } = run.step_of::<O>(part);
                 tiles.step_numbers(task.n_inputs).set_unchecked(0, Four([rate, share, inverse_root, kept]));
             }
-            let positive = first_values(tiles, &deep.sizes, buffer).positive();
+            let positive = first_values(tiles, &deep.sizes, pixels).positive();
             // The tile `h` is complete.
             sync_threads();
             if warp < SECOND_WARPS {
                 send_sums(tiles, deep, post, store, round);
             }
-            run.prefetch::<O, HALVES>(tiles, next);
+            if PIXEL_BUFFERS == 2 {
+                run.prefetch::<O, HALVES>(tiles, next);
+            }
             Numbered::meet();
             // Of a part without samples they may lie behind the losses; nothing is written then.
             let losses = run.losses.wrapping_add(run.first_of::<O>(part) as usize);
@@ -205,8 +216,8 @@ impl<'a> Training<'a> {
                 with.rule.decay = 0.0;
             }
             // Without class tiles: the layers behind have changed.
-            let early = Prefetched::load::<O, HALVES>((&run.state, tiles, &deep.sizes), &with, u32::MAX, buffer);
-            first_layer_step::<O, HALVES>(tiles, buffer, &deep.sizes, &with, w1, (&run.state, early));
+            let early = Prefetched::load::<O, HALVES>((&run.state, tiles, &deep.sizes), &with, u32::MAX, pixels);
+            first_layer_step::<O, HALVES>(tiles, pixels, &deep.sizes, &with, w1, (&run.state, early));
         }
     }
 

@@ -1,19 +1,25 @@
 //! The kernels that train a whole epoch in one launch, resolved, with a safe function for each; and the device arrays they work on.
 
 use warpplay_gpu::mlp::epoch::{
-    self, ClassifyTaskArgs, EpochTaskArgs, RANGE_WORDS, is_cluster, mlp_epoch_classify, mlp_epoch_classify_deep,
-    mlp_epoch_classify_deep_short, mlp_epoch_classify_grid, mlp_epoch_classify_grid_short, mlp_epoch_classify_short,
-    mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_deep, mlp_epoch_train_adam_deep_short,
-    mlp_epoch_train_adam_grid, mlp_epoch_train_adam_grid_short, mlp_epoch_train_adam_parts,
-    mlp_epoch_train_adam_parts_short, mlp_epoch_train_adam_short, mlp_epoch_train_decay, mlp_epoch_train_decay_deep,
-    mlp_epoch_train_decay_deep_short, mlp_epoch_train_decay_grid, mlp_epoch_train_decay_grid_short,
-    mlp_epoch_train_decay_short, mlp_epoch_train_deep, mlp_epoch_train_deep_short, mlp_epoch_train_grid,
-    mlp_epoch_train_grid_short, mlp_epoch_train_momentum, mlp_epoch_train_momentum_deep,
+    self, ClassifyTaskArgs, EpochTaskArgs, MOST_BLOCKS, RANGE_WORDS, is_cluster, mlp_epoch_classify,
+    mlp_epoch_classify_deep, mlp_epoch_classify_deep_short, mlp_epoch_classify_grid, mlp_epoch_classify_grid_short,
+    mlp_epoch_classify_short, mlp_epoch_mma_classify, mlp_epoch_mma_classify_deep, mlp_epoch_mma_classify_deep_short,
+    mlp_epoch_mma_classify_short, mlp_epoch_mma_train, mlp_epoch_mma_train_adam, mlp_epoch_mma_train_adam_deep,
+    mlp_epoch_mma_train_adam_deep_short, mlp_epoch_mma_train_adam_short, mlp_epoch_mma_train_decay,
+    mlp_epoch_mma_train_decay_deep, mlp_epoch_mma_train_decay_deep_short, mlp_epoch_mma_train_decay_short,
+    mlp_epoch_mma_train_deep, mlp_epoch_mma_train_deep_short, mlp_epoch_mma_train_momentum,
+    mlp_epoch_mma_train_momentum_deep, mlp_epoch_mma_train_momentum_deep_short, mlp_epoch_mma_train_momentum_short,
+    mlp_epoch_mma_train_short, mlp_epoch_train, mlp_epoch_train_adam, mlp_epoch_train_adam_deep,
+    mlp_epoch_train_adam_deep_short, mlp_epoch_train_adam_grid, mlp_epoch_train_adam_grid_short,
+    mlp_epoch_train_adam_parts, mlp_epoch_train_adam_parts_short, mlp_epoch_train_adam_short, mlp_epoch_train_decay,
+    mlp_epoch_train_decay_deep, mlp_epoch_train_decay_deep_short, mlp_epoch_train_decay_grid,
+    mlp_epoch_train_decay_grid_short, mlp_epoch_train_decay_short, mlp_epoch_train_deep, mlp_epoch_train_deep_short,
+    mlp_epoch_train_grid, mlp_epoch_train_grid_short, mlp_epoch_train_momentum, mlp_epoch_train_momentum_deep,
     mlp_epoch_train_momentum_deep_short, mlp_epoch_train_momentum_grid, mlp_epoch_train_momentum_grid_short,
     mlp_epoch_train_momentum_parts, mlp_epoch_train_momentum_parts_short, mlp_epoch_train_momentum_short,
-    mlp_epoch_train_short, n_counters, n_mail_words, n_state_values, n_values,
+    mlp_epoch_train_short, n_blocks, n_counters, n_mail_words, n_state_values, n_values,
 };
-use warpplay_gpu::ptx::embedded::MLP_EPOCH;
+use warpplay_gpu::ptx::embedded::{MLP_EPOCH, MLP_EPOCH_MMA};
 
 use super::optimizer::{Form, Kind};
 use crate::mlp::Dataset;
@@ -28,6 +34,7 @@ pub(in crate::mlp) struct Shape {
     pub hidden: [u32; 2],
     pub n_classes: u32,
     pub n_models: u32,
+    pub blocks: Blocks,
     /// How they are trained.
     pub form: Form,
     /// Whether numbers have one half, not two: 11 bits.
@@ -57,34 +64,55 @@ impl Shape {
 
     /// The first networks of the launches that train or classify all of them: one where each network has a cluster, otherwise one for each network.
     fn launches(&self) -> std::ops::Range<u32> {
-        0..if is_cluster(self.hidden) { 1 } else { self.n_models }
+        0..if self.blocks == Blocks::Cluster { 1 } else { self.n_models }
+    }
+
+    /// Blocks of a network.
+    fn n_blocks(&self) -> u32 {
+        if self.blocks == Blocks::Warps { MOST_BLOCKS } else { n_blocks(self.hidden) }
+    }
+
+    /// Values of a network's state during an epoch by an optimiser that remembers so many arrays.
+    fn n_state_values(&self, n_moments: u32) -> usize {
+        n_state_values(self.hidden[1], self.n_blocks(), n_moments)
     }
 
     /// Values of all optimisers during an epoch.
-    fn n_state_values(&self) -> usize {
-        self.n_models as usize * n_state_values(self.hidden, self.form.n_moments())
+    fn n_values_of_states(&self) -> usize {
+        self.n_models as usize * self.n_state_values(self.form.n_moments())
     }
 }
 
 /// How a network's blocks are launched, and how many hidden layers they have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Blocks {
+pub(in crate::mlp) enum Blocks {
     /// A cluster, one hidden layer.
     Cluster,
     /// A cooperative launch, one hidden layer.
     Grid,
+    /// A cooperative launch of 32 blocks without products of warpgroups, one hidden layer.
+    Warps,
     /// A cooperative launch, two hidden layers.
     Deep,
+    /// The same without products of warpgroups.
+    DeepWarps,
 }
 
 impl Blocks {
-    /// Those of a network with these units, as in [`Shape`].
-    pub fn of(hidden: [u32; 2]) -> Self {
-        match (hidden[1], is_cluster(hidden)) {
-            (0, true) => Self::Cluster,
-            (0, false) => Self::Grid,
-            _ => Self::Deep,
+    /// Those of a network with these units, as in [`Shape`], on a device with or without products of warpgroups.
+    pub fn of(hidden: [u32; 2], by_warpgroups: bool) -> Self {
+        match hidden[1] {
+            0 if !by_warpgroups => Self::Warps,
+            0 if is_cluster(0, n_blocks(hidden)) => Self::Cluster,
+            0 => Self::Grid,
+            _ if by_warpgroups => Self::Deep,
+            _ => Self::DeepWarps,
         }
+    }
+
+    /// Whether their products are those of warpgroups.
+    fn by_warpgroups(self) -> bool {
+        !matches!(self, Self::Warps | Self::DeepWarps)
     }
 }
 
@@ -180,7 +208,7 @@ impl Course {
             counters: stream.alloc(models * n_counters(n_samples))?,
             losses: stream.alloc(models * samples)?,
             step_losses: stream.alloc(models * n_steps as usize)?,
-            state: match shape.n_state_values() {
+            state: match shape.n_values_of_states() {
                 0 => None,
                 n => Some(stream.alloc(n)?),
             },
@@ -195,7 +223,7 @@ impl Course {
         let n_steps = u64::from(n_samples.div_ceil(batch));
         let of_model = 1 + (1 + u64::from(shape.form.n_rates())) * n_steps + 3 * u64::from(n_samples);
         let words = u64::from(shape.n_models) * (of_model + n_counters(n_samples) as u64);
-        4 * (words + shape.n_state_values() as u64)
+        4 * (words + shape.n_values_of_states() as u64)
     }
 
     /// Sets the numbers of every step, `[n_models, n_steps, n_rates]`.
@@ -229,11 +257,11 @@ impl Networks {
         Ok(Self {
             values: stream.alloc(models * shape.n_values())?,
             range: stream.alloc(models * RANGE_WORDS)?,
-            mail: match n_mail_words(shape.hidden) {
+            mail: match n_mail_words(shape.hidden[1], shape.n_blocks()) {
                 0 => None,
                 n => Some((stream.alloc(n)?, stream.alloc(1)?)),
             },
-            state: match n_state_values(shape.hidden, 0) {
+            state: match shape.n_state_values(0) {
                 0 => None,
                 n => Some(stream.alloc(n)?),
             },
@@ -242,12 +270,12 @@ impl Networks {
 
     /// Bytes that [`Networks::new`] takes.
     pub fn bytes(shape: Shape) -> u64 {
-        let mail = match n_mail_words(shape.hidden) {
+        let mail = match n_mail_words(shape.hidden[1], shape.n_blocks()) {
             0 => 0,
             n => 8 * n as u64 + 4,
         };
         let of_models = shape.n_models as usize * (shape.n_values() + RANGE_WORDS);
-        4 * (of_models + n_state_values(shape.hidden, 0)) as u64 + mail
+        4 * (of_models + shape.n_state_values(0)) as u64 + mail
     }
 
     /// The networks whose numbers left the range of their scales in the last training or the last logits, so that what was written of them is worth nothing; waits for the launch.
@@ -311,6 +339,22 @@ train_kernels! {
     MomentumGridShort: mlp_epoch_train_momentum_grid_short, Kind::Momentum { .. }, Grid, true;
     AdamGrid: mlp_epoch_train_adam_grid, Kind::Adam { .. }, Grid, false;
     AdamGridShort: mlp_epoch_train_adam_grid_short, Kind::Adam { .. }, Grid, true;
+    SgdWarps: mlp_epoch_mma_train, Kind::Sgd, Warps, false;
+    SgdWarpsShort: mlp_epoch_mma_train_short, Kind::Sgd, Warps, true;
+    DecayWarps: mlp_epoch_mma_train_decay, Kind::Decay, Warps, false;
+    DecayWarpsShort: mlp_epoch_mma_train_decay_short, Kind::Decay, Warps, true;
+    MomentumWarps: mlp_epoch_mma_train_momentum, Kind::Momentum { .. }, Warps, false;
+    MomentumWarpsShort: mlp_epoch_mma_train_momentum_short, Kind::Momentum { .. }, Warps, true;
+    AdamWarps: mlp_epoch_mma_train_adam, Kind::Adam { .. }, Warps, false;
+    AdamWarpsShort: mlp_epoch_mma_train_adam_short, Kind::Adam { .. }, Warps, true;
+    SgdDeepWarps: mlp_epoch_mma_train_deep, Kind::Sgd, DeepWarps, false;
+    SgdDeepWarpsShort: mlp_epoch_mma_train_deep_short, Kind::Sgd, DeepWarps, true;
+    DecayDeepWarps: mlp_epoch_mma_train_decay_deep, Kind::Decay, DeepWarps, false;
+    DecayDeepWarpsShort: mlp_epoch_mma_train_decay_deep_short, Kind::Decay, DeepWarps, true;
+    MomentumDeepWarps: mlp_epoch_mma_train_momentum_deep, Kind::Momentum { .. }, DeepWarps, false;
+    MomentumDeepWarpsShort: mlp_epoch_mma_train_momentum_deep_short, Kind::Momentum { .. }, DeepWarps, true;
+    AdamDeepWarps: mlp_epoch_mma_train_adam_deep, Kind::Adam { .. }, DeepWarps, false;
+    AdamDeepWarpsShort: mlp_epoch_mma_train_adam_deep_short, Kind::Adam { .. }, DeepWarps, true;
     SgdDeep: mlp_epoch_train_deep, Kind::Sgd, Deep, false;
     SgdDeepShort: mlp_epoch_train_deep_short, Kind::Sgd, Deep, true;
     DecayDeep: mlp_epoch_train_decay_deep, Kind::Decay, Deep, false;
@@ -327,6 +371,10 @@ enum ClassifyKernel {
     Short(Function<mlp_epoch_classify_short>),
     Grid(Function<mlp_epoch_classify_grid>),
     GridShort(Function<mlp_epoch_classify_grid_short>),
+    Warps(Function<mlp_epoch_mma_classify>),
+    WarpsShort(Function<mlp_epoch_mma_classify_short>),
+    DeepWarps(Function<mlp_epoch_mma_classify_deep>),
+    DeepWarpsShort(Function<mlp_epoch_mma_classify_deep_short>),
     Deep(Function<mlp_epoch_classify_deep>),
     DeepShort(Function<mlp_epoch_classify_deep_short>),
 }
@@ -341,14 +389,20 @@ pub(in crate::mlp) struct Kernels {
 impl Kernels {
     /// Loads the module, for networks of one shape.
     pub fn load(device: &Device, shape: Shape) -> Result<Self> {
-        let module = Module::load(device, &MLP_EPOCH)?;
-        let blocks = Blocks::of(shape.hidden);
+        let blocks = shape.blocks;
+        let module = Module::load(device, if blocks.by_warpgroups() { &MLP_EPOCH } else { &MLP_EPOCH_MMA })?;
         let train = TrainKernel::load(&module, shape.form.kind, blocks, shape.short)?;
         let classify = match (blocks, shape.short) {
             (Blocks::Cluster, false) => ClassifyKernel::Single(module.function(mlp_epoch_classify)?),
             (Blocks::Cluster, true) => ClassifyKernel::Short(module.function(mlp_epoch_classify_short)?),
             (Blocks::Grid, false) => ClassifyKernel::Grid(module.function(mlp_epoch_classify_grid)?),
             (Blocks::Grid, true) => ClassifyKernel::GridShort(module.function(mlp_epoch_classify_grid_short)?),
+            (Blocks::Warps, false) => ClassifyKernel::Warps(module.function(mlp_epoch_mma_classify)?),
+            (Blocks::Warps, true) => ClassifyKernel::WarpsShort(module.function(mlp_epoch_mma_classify_short)?),
+            (Blocks::DeepWarps, false) => ClassifyKernel::DeepWarps(module.function(mlp_epoch_mma_classify_deep)?),
+            (Blocks::DeepWarps, true) => {
+                ClassifyKernel::DeepWarpsShort(module.function(mlp_epoch_mma_classify_deep_short)?)
+            }
             (Blocks::Deep, false) => ClassifyKernel::Deep(module.function(mlp_epoch_classify_deep)?),
             (Blocks::Deep, true) => ClassifyKernel::DeepShort(module.function(mlp_epoch_classify_deep_short)?),
         };
@@ -357,12 +411,16 @@ impl Kernels {
 
     /// Clusters that the device runs at the same time; 1 where a network's blocks are no cluster.
     pub fn clusters_at_once(&self) -> Result<u32> {
-        let shape = epoch::shape(1, self.shape.n_inputs, self.shape.hidden);
+        let shape = epoch::shape(1, self.shape.n_inputs, self.shape.hidden[1], self.shape.n_blocks(), 2);
         let clusters = match &self.classify {
             ClassifyKernel::Single(classify) => classify.max_active_clusters(&shape)?,
             ClassifyKernel::Short(classify) => classify.max_active_clusters(&shape)?,
             ClassifyKernel::Grid(_)
             | ClassifyKernel::GridShort(_)
+            | ClassifyKernel::Warps(_)
+            | ClassifyKernel::WarpsShort(_)
+            | ClassifyKernel::DeepWarps(_)
+            | ClassifyKernel::DeepWarpsShort(_)
             | ClassifyKernel::Deep(_)
             | ClassifyKernel::DeepShort(_) => 1,
         };
@@ -407,6 +465,7 @@ impl Kernels {
                 mail,
                 arrivals,
                 n_second,
+                blocks: self.shape.n_blocks(),
                 n_models,
             } };
             // SAFETY: the arrays are of `n_models`, and as the form's kernel wants them; labels are below the number of classes, as a `Dataset` holds them. Launches of one stream use the mail one after the other.
@@ -450,6 +509,7 @@ impl Kernels {
                 arrivals,
                 n_second,
                 state: networks.state.as_mut().map_or_else(InOut::none, |state| state.view_mut()),
+                blocks: self.shape.n_blocks(),
                 n_models,
             };
             self.launch_classify(stream, task)?;
@@ -495,6 +555,7 @@ impl Kernels {
             arrivals,
             n_second,
             state: networks.state.as_mut().map_or_else(InOut::none, |state| state.view_mut()),
+            blocks: self.shape.n_blocks(),
             n_models,
         };
         self.launch_classify(stream, task)
@@ -508,6 +569,12 @@ impl Kernels {
                 ClassifyKernel::Short(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
                 ClassifyKernel::Grid(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
                 ClassifyKernel::GridShort(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
+                ClassifyKernel::Warps(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
+                ClassifyKernel::WarpsShort(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
+                ClassifyKernel::DeepWarps(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
+                ClassifyKernel::DeepWarpsShort(classify) => {
+                    stream.run_unchecked_with(classify, (task.n_models,), (task,))
+                }
                 ClassifyKernel::Deep(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
                 ClassifyKernel::DeepShort(classify) => stream.run_unchecked_with(classify, (task.n_models,), (task,)),
             }

@@ -9,7 +9,7 @@ mod spare;
 use std::sync::Arc;
 
 use warpplay_gpu::mlp::epoch::{
-    CLASSES, HIDDEN, INPUT_MULTIPLE, LEAST_EPSILON, MOST_BATCH, MOST_HIDDEN, max_inputs, n_blocks,
+    CLASSES, HIDDEN, INPUT_MULTIPLE, LEAST_EPSILON, MOST_BATCH, MOST_BLOCKS, MOST_HIDDEN, max_inputs, n_blocks,
 };
 
 use super::{EpochOutcome, EpochPlan, SetId, Setup, Train};
@@ -19,7 +19,7 @@ use crate::mlp::options::{
     Activation, Engine, Loss, Optimizer, Options, Precision, Reduction, Residence, seed_in_32_bits,
 };
 use crate::mlp::state::{LayerValues, TrainState};
-use crate::{Buffer, Device, Error, Memory, Result, Stream};
+use crate::{Backend, Buffer, Device, Error, Memory, Result, Stream};
 use kernels::{Blocks, Course, DeviceSet, Kernels, Networks, Shape};
 use optimizer::Form;
 pub(in crate::mlp) use side_by_side::SideBySide;
@@ -27,8 +27,8 @@ use spare::Spare;
 
 /// Checks that this engine supports `setup` on this device.
 ///
-/// Requirements: clusters of blocks (compute capability 9.0), f32, tf32, bf16 or f16 (the last three by numbers of 11 bits), rectifiers, cross-entropy, images of bytes, one or two hidden layers of at most 512 units each, a number of pixels that is a multiple of 16 and at
-/// most 944 (as many as the kernel's warps have; with two hidden layers 848, as many as shared memory holds), and at most 16 classes; a multiprocessor for each block of two hidden layers (16, above 256 units in either 32) or of more than 256 units in one (32); for training also batches of at most 256 samples from a set on the device, and an epsilon of
+/// Requirements: compute capability 9.0, or 8.0 or newer with 32 multiprocessors; f32, tf32, bf16 or f16 (the last three by numbers of 11 bits), rectifiers, cross-entropy, images of bytes, one or two hidden layers of at most 512 units each, a number of pixels that is a multiple of 16 and at
+/// most 944 (as many as the kernel's warps have; with two hidden layers 848, as many as shared memory holds; the 163 KiB of compute capability 8.0 hold 944 and 784, the 99 KiB of 8.6 and 8.9 none), and at most 16 classes; a multiprocessor for each block of two hidden layers (16, above 256 units in either 32) or of more than 256 units in one (32); for training also batches of at most 256 samples from a set on the device, and an epsilon of
 /// at least 1e-12 where the optimiser has one.
 ///
 /// # Errors
@@ -50,13 +50,21 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     } = &setup.options;
     let (n_inputs, hidden, n_classes) = sizes_of(setup)?;
     let limits = device.limits();
-    let max_cluster = limits.max_cluster;
-    // Newer GPUs have clusters too, but not the warpgroup products.
     let info = device.info()?;
-    let hopper = info.compute_capability.is_none_or(|capability| capability == (9, 0));
-    if max_cluster == 1 || !hopper {
-        let allowed = "layers: this device has not compute capability 9.0";
-        return Err(Error::option("engine", Engine::Epoch, allowed));
+    let refused = |allowed| Err(Error::option("engine", Engine::Epoch, allowed));
+    if info.compute_capability.is_some_and(|capability| capability < (8, 0)) {
+        return refused("layers: this device has not compute capability 8.0 or newer");
+    }
+    let by_warpgroups = has_warpgroups(device)?;
+    // Blocks that are no cluster, as those of two hidden layers, need as many multiprocessors, which a part of a GPU may not have.
+    let has_blocks = |blocks| device.backend() != Backend::Cuda || info.n_multiprocessors >= blocks;
+    let n_layers = if hidden[1] == 0 { 1 } else { 2 };
+    let most_inputs = max_inputs(limits.max_shared_bytes, n_layers, if by_warpgroups { 2 } else { 1 });
+    if !by_warpgroups && !has_blocks(MOST_BLOCKS) {
+        return refused("layers: this device has fewer than 32 multiprocessors");
+    }
+    if most_inputs == 0 {
+        return refused("layers: blocks of this device have too little shared memory");
     }
     if !matches!(precision, Precision::F32 | Precision::Tf32 | Precision::Bf16 | Precision::F16) {
         return Err(Error::option("precision", precision, "f32, tf32, bf16 or f16 with engine epoch"));
@@ -76,18 +84,14 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     if *loss != Loss::CrossEntropy {
         return Err(Error::option("loss", loss, "cross_entropy with engine epoch"));
     }
-    // Blocks that are no cluster, as those of two hidden layers, need as many multiprocessors, which a part of a GPU may not have.
-    let has_blocks = |hidden| info.compute_capability.is_none() || info.n_multiprocessors >= n_blocks(hidden);
-    let n_layers = if hidden[1] == 0 { 1 } else { 2 };
-    if n_layers == 2 && !has_blocks([1, 1]) {
+    if n_layers == 2 && !has_blocks(n_blocks([1, 1])) {
         return Err(Error::option("hidden", n_layers, "one hidden layer with engine epoch on this device"));
     }
-    let most_hidden = if has_blocks([MOST_HIDDEN, 0]) { MOST_HIDDEN } else { max_cluster * HIDDEN };
+    let most_hidden = if has_blocks(MOST_BLOCKS) { MOST_HIDDEN } else { limits.max_cluster * HIDDEN };
     if let Some(n_hidden) = hidden.into_iter().find(|&n_hidden| n_hidden > most_hidden) {
         let allowed = format!("at most {most_hidden} units with engine epoch on this device");
         return Err(Error::option("hidden", n_hidden, allowed));
     }
-    let most_inputs = max_inputs(limits.max_shared_bytes, n_layers);
     if !n_inputs.is_multiple_of(INPUT_MULTIPLE) || n_inputs > most_inputs {
         let layers = if n_layers == 2 { " and two hidden layers" } else { "" };
         let expected = format!("a multiple of {INPUT_MULTIPLE} up to {most_inputs} pixels with engine epoch{layers}");
@@ -123,21 +127,33 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Whether this engine, which [`fits`], is faster than `layers`. It is not where steps of `layers` are large: its parts of 64 samples follow each other, and those of blocks that are no cluster wait for global memory.
+/// Whether the device has the products of warpgroups, and with them clusters: compute capability 9.0 alone. Newer GPUs have clusters, but not these products.
+fn has_warpgroups(device: &Device) -> Result<bool> {
+    let capability = device.info()?.compute_capability;
+    Ok(device.limits().max_cluster > 1 && capability.is_none_or(|capability| capability == (9, 0)))
+}
+
+/// Whether this engine, which [`fits`], is known to be faster than `layers` on this device: without warpgroups nobody has measured it. It is not where steps of `layers` are large: its parts of 64 samples follow each other, and those of blocks that are no cluster wait for global memory.
 ///
 /// Measured on an H200 by SGD and Adam. One hidden layer of 512 units in one half: `layers` is as fast or up to 9 % faster with 256 samples a step, and takes 17 to 31 % more time with 192; in f32 it takes 12 to 21 % more with 256. Two hidden layers of 256 or 512 units: `layers` takes up to 14 % more time with 128 samples a step,
 /// but 13 to 18 % less of 512 units in one half, and 19 to 43 % less with 192. Other numbers of units were not measured.
-pub(in crate::mlp) fn is_faster(setup: &Setup) -> bool {
+pub(in crate::mlp) fn is_faster(device: &Device, setup: &Setup) -> bool {
     let Options { batch, precision, .. } = setup.options;
-    let Ok((_, hidden, _)) = sizes_of(setup) else { return true };
+    let (Ok((_, hidden, _)), Ok(by_warpgroups)) = (sizes_of(setup), has_warpgroups(device)) else { return false };
     let short = precision != Precision::F32;
-    let most = match Blocks::of(hidden) {
+    let most = match Blocks::of(hidden, by_warpgroups) {
+        Blocks::Warps | Blocks::DeepWarps => return false,
         Blocks::Grid if short => 192,
         Blocks::Cluster | Blocks::Grid => MOST_BATCH,
         Blocks::Deep if short && n_blocks(hidden) > 16 => 64,
         Blocks::Deep => 128,
     };
     setup.train.is_none() || batch <= most
+}
+
+/// Whether each network of a setup has a cluster, so that many are trained in one launch; else each has launches of its own.
+pub(in crate::mlp) fn has_clusters(device: &Device, setup: &Setup) -> Result<bool> {
+    Ok(shape_of(device, setup, 1)?.blocks == Blocks::Cluster)
 }
 
 /// Pixels, units of the first hidden layer and of the second (0 where there is none), and classes of a setup.
@@ -153,17 +169,18 @@ fn sizes_of(setup: &Setup) -> Result<(u32, [u32; 2], u32)> {
 }
 
 /// What the kernels are told of `n_models` networks of a setup.
-fn shape_of(setup: &Setup, n_models: u32) -> Result<Shape> {
+fn shape_of(device: &Device, setup: &Setup, n_models: u32) -> Result<Shape> {
     let (n_inputs, hidden, n_classes) = sizes_of(setup)?;
     // What is not trained remembers nothing.
     let form = if setup.train.is_some() { Form::of(&setup.options) } else { Form::NONE };
     let short = setup.options.precision != Precision::F32;
-    Ok(Shape { n_inputs, hidden, n_classes, n_models, form, short })
+    let blocks = Blocks::of(hidden, has_warpgroups(device)?);
+    Ok(Shape { n_inputs, hidden, n_classes, n_models, blocks, form, short })
 }
 
 /// Memory of `n_models` networks, with sets of these numbers of samples in addition to the training set, including that of the spare engine, which is allocated when needed.
 pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usize], n_models: u32) -> Result<Memory> {
-    let shape = shape_of(setup, n_models)?;
+    let shape = shape_of(device, setup, n_models)?;
     let train = setup.train.as_ref().map(|train| train.len());
     let spare = Spare::memory_needed(device, setup, sets)?;
     // Only a lone network classifies the training set.
@@ -181,7 +198,7 @@ pub(in crate::mlp) fn memory_needed(device: &Device, setup: &Setup, sets: &[usiz
 
 /// Opens the engine; `fits` has accepted the setup.
 pub(in crate::mlp) fn open(device: &Device, setup: Setup) -> Result<Box<dyn Train>> {
-    let shape = shape_of(&setup, 1)?;
+    let shape = shape_of(device, &setup, 1)?;
     let stream = device.stream()?;
     let kernels = Kernels::load(device, shape)?;
     let training = match &setup.train {

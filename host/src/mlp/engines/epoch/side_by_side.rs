@@ -38,7 +38,7 @@ impl SideBySide {
         let (Setup { options, sizes, .. }, Some(train)) = (setup, &setup.train) else {
             return Err(Error::shape("training set", "one", "none"));
         };
-        let shape = shape_of(setup, seeds.len() as u32)?;
+        let shape = shape_of(device, setup, seeds.len() as u32)?;
         let alone = Shape { n_models: 1, ..shape };
         let mut first_values = Vec::with_capacity(shape.n_values() * seeds.len());
         for &seed in seeds {

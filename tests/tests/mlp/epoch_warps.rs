@@ -1,0 +1,123 @@
+//! The engine `epoch` on devices without products of warpgroups and clusters: a whole epoch in one cooperative launch does what the plain program does.
+
+use warpplay::mlp::{Classifier, Engine, Network, Optimizer, Options, Precision, Reduction, Sweep, Trainer};
+use warpplay::{Device, Progress};
+use warpplay_tests::Checked;
+use warpplay_tests::backends::for_each_device;
+use warpplay_tests::mlp::{Twin, images, resumed, train};
+use warpplay_tests::tolerance::{Tolerance, close};
+
+fn options(hidden: &[u32], batch: u32) -> Options {
+    let (hidden, engine) = (hidden.to_vec(), Engine::Epoch);
+    Options { hidden, batch, epochs: 2, learning_rate: 0.1, seed: 3, engine, ..Options::default() }
+}
+
+/// With a tiny epsilon the first steps amplify rounding errors.
+const ADAM: Optimizer = Optimizer::Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-4 };
+
+/// Each device in the place of one of compute capability 8.0.
+fn for_each_older(property: impl Fn(&Device) -> Checked) {
+    for_each_device(|device| property(&device.with_capability(8, 0)?));
+}
+
+/// Every kernel, with batches of one part and of several, the last one short, blocks without units, and pixels that single warps multiply.
+#[test]
+fn epochs_equal_the_plain_programs() {
+    let nesterov = Optimizer::Nesterov { momentum: 0.9 };
+    for (n, side, n_classes, hidden, batch, reduction, optimizer, weight_decay, learning_rate) in [
+        // Five steps an epoch: every slot of the blocks' messages is used again.
+        (290, 8, 10, &[20][..], 64, Reduction::Mean, Optimizer::Sgd, 0.0, 0.1),
+        (100, 8, 3, &[300], 80, Reduction::Mean, Optimizer::Sgd, 0.03, 0.1),
+        (70, 28, 13, &[33], 40, Reduction::Mean, nesterov, 0.0, 0.02),
+        (100, 8, 16, &[1], 80, Reduction::Sum, ADAM, 0.01, 0.001),
+        (290, 8, 10, &[40, 24], 64, Reduction::Mean, Optimizer::Sgd, 0.0, 0.1),
+        (100, 8, 3, &[33, 50], 80, Reduction::Mean, Optimizer::Sgd, 0.03, 0.1),
+        (70, 28, 5, &[20, 100], 40, Reduction::Mean, nesterov, 0.0, 0.02),
+        (100, 8, 16, &[16, 1], 80, Reduction::Sum, ADAM, 0.01, 0.001),
+    ] {
+        let set = images(n, side, side, n_classes);
+        let base = Options { reduction, optimizer, weight_decay, learning_rate, ..options(hidden, batch) };
+        let twin = Twin::of(&base, &set);
+        for_each_older(|device| {
+            let (found, weights) = train(device, &base, &set)?;
+            let what = format!("{hidden:?} units, batch {batch}, {} on {device}", optimizer.name());
+            twin.check(&what, &found, &weights);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn classification_equals_the_plain_programs() {
+    // Several batches, the last one short.
+    let set = images(200, 8, 8, 11);
+    for hidden in [&[30][..], &[24, 60]] {
+        let network =
+            Network::initial(&[&[64], hidden, &[11]].concat(), Options::default().init, 5).expect("a network");
+        let mut plain = Classifier::builder(&network).build(&Device::cpu()).expect("cpu");
+        let (expected, logits) = (plain.evaluate(&set).expect("cpu"), plain.logits(set.images()).expect("cpu"));
+        for_each_older(|device| {
+            let options = Options { engine: Engine::Epoch, ..Options::default() };
+            let mut classifier = Classifier::builder(&network).options(options).build(device)?;
+            let found = classifier.evaluate(&set)?;
+            assert_eq!(found.confusion, expected.confusion, "on {device}");
+            assert_eq!(found.dead_units_by_layer, expected.dead_units_by_layer, "on {device}");
+            close("loss", &[found.loss], &[expected.loss], Tolerance { abs: 0.0, rel: 2e-6 });
+            let wide = |logits: &[f32]| logits.iter().map(|&logit| f64::from(logit)).collect::<Vec<_>>();
+            let largest = logits.iter().fold(0f32, |most, logit| most.max(logit.abs()));
+            let bound = Tolerance { abs: f64::from(largest) * 2e-6, rel: 0.0 };
+            close("logits", &wide(&classifier.logits(set.images())?), &wide(&logits), bound);
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn a_training_goes_on_from_its_checkpoint_bit_for_bit() {
+    let set = images(70, 4, 4, 5);
+    for_each_older(|device| {
+        for (precision, hidden) in [(Precision::F32, &[20][..]), (Precision::Bf16, &[20, 17])] {
+            let options = Options { precision, optimizer: ADAM, learning_rate: 0.001, ..options(hidden, 64) };
+            resumed(device, &options, &set)?;
+        }
+        Ok(())
+    });
+}
+
+/// The models of a sweep have launches of their own, one behind the other.
+#[test]
+fn a_sweep_gives_each_model_what_it_gets_alone() {
+    let set = images(70, 4, 4, 5);
+    let base = Options { epochs: 1, ..options(&[20], 64) };
+    for_each_older(|device| {
+        let builder = Sweep::builder(&set).options(base.clone()).test(&set).model(3, 0.1).model(4, 0.2);
+        let report = builder.build(device)?.run(Progress::go_on)?;
+        assert_eq!(report.engine, Engine::Epoch, "on {device}");
+        assert!(!report.side_by_side, "on {device}");
+        for model in &report.models {
+            let options = Options { seed: model.seed, learning_rate: model.learning_rate, ..base.clone() };
+            let alone = Trainer::builder(&set).options(options).test(&set).build(device)?.run(Progress::go_on)?;
+            assert_eq!(model.epochs[0].loss, alone.epochs[0].loss, "{model:?} on {device}");
+            assert_eq!(model.test_accuracy, alone.epochs[0].test_accuracy, "{model:?} on {device}");
+        }
+        Ok(())
+    });
+}
+
+/// Nobody has measured it there: it is taken where it is asked for.
+#[test]
+fn auto_takes_layers_and_what_is_older_refuses() -> Checked {
+    let set = images(4, 4, 4, 2);
+    let built =
+        |device: &Device, engine| Trainer::builder(&set).options(Options { engine, ..options(&[20], 4) }).build(device);
+    let device = Device::simt();
+    for capability in [(8, 0), (8, 9), (10, 0)] {
+        let device = device.with_capability(capability.0, capability.1)?;
+        assert_eq!(built(&device, Engine::Auto)?.engine(), Engine::Layers, "{capability:?}");
+        assert_eq!(built(&device, Engine::Epoch)?.engine(), Engine::Epoch, "{capability:?}");
+    }
+    let error = built(&device.with_capability(7, 5)?, Engine::Epoch).expect_err("too old").to_string();
+    let expected = "option engine: epoch is not allowed (layers: this device has not compute capability 8.0 or newer)";
+    assert_eq!(error, expected);
+    Ok(())
+}
