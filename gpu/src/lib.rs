@@ -66,7 +66,7 @@
 //! | --- | --- | --- | --- | --- |
 //! | tree search | the table of [`mcts`]: `mcts_select`, `mcts_playout_acp_prodigal` and others, a set for each game | `shape…` in each kernel's module | `warpplay_cpu_ref::mcts` | Klęsk, "MCTS-NC", SoftwareX |
 //! | perceptrons, layer by layer | `mlp::layers`: `mlp_layers_gather`, `mlp_layers_update` and others; products: `tile` | `…shape` in each kernel's module | `warpplay_cpu_ref::mlp` | Ha and Beqaj, "GPU-Accelerated MLP for MNIST Classification"; optimisers: PyTorch's definitions |
-//! | perceptrons, an epoch a launch | `mlp_epoch_train…`, one an optimiser, `mlp_epoch_classify`, and the same with `_short` | `mlp::epoch::shape` | `warpplay_cpu_ref::mlp` | the same network and update; the partition into blocks is ours |
+//! | perceptrons, an epoch a launch | `mlp_epoch_train…`, one an optimiser, `mlp_epoch_classify`, the same with `_short`, and `mlp_epoch_mma_…` without clusters | `mlp::epoch::shape` | `warpplay_cpu_ref::mlp` | the same network and update; the partition into blocks is ours |
 //! | AlphaZero, a kernel a layer | `azero::layers` | the same | `warpplay_cpu_ref::azero` | the network: OpenSpiel |
 //! | AlphaZero, all convolutions in one launch | `azero::fused` | `shape_…` in `single`, `tower`, `heads` | `warpplay_cpu_ref::azero` | the same; the partition is ours |
 //! | its training | `azero::train` | the same | `warpplay_cpu_ref::azero::training` | the same |
@@ -94,7 +94,7 @@
 //!
 //! `mcts` (default) has the kernels as generic functions and [`mcts_kernels!`] for games of one's own; `mcts-connect4`, `mcts-gomoku` and
 //! `mcts-boards` instantiate them for our games, one PTX module each. `mlp-layers` and `mlp-epoch` have the kernels of the two ways to
-//! train perceptrons, one PTX module each; what they share is in `mlp`, which each of them asks for. `azero-layers`, `azero-fused`,
+//! train perceptrons, one PTX module each, `mlp-epoch-mma` those of the second for GPUs without clusters; what they share is in `mlp`, which each of them asks for. `azero-layers`, `azero-fused`,
 //! `azero-search` and `azero-train` are the modules of the AlphaZero network; `mcts-checkers` its game in the tree search. `cfr-small`, `cfr-street`,
 //! `cfr-explicit`, `cfr-subset`, `cfr-walk` and `cfr-abstraction` are those of regret minimisation; `shogi-persistent`, `shogi-material` and
 //! `shogi-sparse` those of evaluation learning. What a family's modules share is in `azero`, `cfr` and `shogi`. `tile-wgmma`, `tile-mma` and `tile-plain` have the products of

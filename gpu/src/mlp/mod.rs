@@ -5,12 +5,12 @@
 //! the kernels that read them apply the 1/255. The order of an epoch is that of random keys ([`random`], [`shuffle`]); all
 //! sort it on the device.
 //!
-//! There are two ways to do it, a PTX module each:
+//! There are two ways to do it:
 //!
 //! | module | feature | a training is | made for |
 //! |---|---|---|---|
 //! | [`layers`] | `mlp-layers` | a few kernels a layer, recorded as a graph | any shape, optimiser and precision |
-//! | [`epoch`] | `mlp-epoch` | one launch an epoch, by blocks of 16 units of each hidden layer | one or two hidden layers of up to 512 units each, batches up to 256; many networks side by side with one hidden layer of up to 256 units |
+//! | [`epoch`] | `mlp-epoch`; `mlp-epoch-mma` without clusters | one launch an epoch, by blocks of 16 units of each hidden layer | one or two hidden layers of up to 512 units each, batches up to 256; many networks side by side with one hidden layer of up to 256 units |
 //!
 //! ```text
 //! layers   order_count → order_scan → order_scatter → order_rank, then for each step
@@ -28,7 +28,7 @@
 //! | `mlp_layers_loss_gradient`, `…_classify`, `…_active` | [`layers::loss`] |
 //! | `mlp_layers_update` | [`layers::update`] |
 //! | `mlp_layers_patches`, `…_pool`, `…_pool_back`, `…_filters`, `…_advance`: networks of convolutions | [`layers::patches`], [`layers::pool`], [`layers::filters`] |
-//! | `mlp_epoch_train`, the same with `_decay`, `_momentum`, `_adam` and their `_parts`, `mlp_epoch_classify`; with `_grid` for more units and `_deep` for two hidden layers; all of them with `_short` | [`epoch`] |
+//! | `mlp_epoch_train`, the same with `_decay`, `_momentum`, `_adam` and their `_parts`, `mlp_epoch_classify`; with `_grid` for more units and `_deep` for two hidden layers; `mlp_epoch_mma_…`, the same without clusters; all of them with `_short` | [`epoch`] |
 //!
 //! Each kernel's launch, memory, cost, twin and source stand at its declaration, and in the tables of `docs/kernels.md`.
 //!

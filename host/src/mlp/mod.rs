@@ -64,11 +64,11 @@
 //!
 //! | [`Engine`] | what trains | what it can do |
 //! | --- | --- | --- |
-//! | `epoch` | one launch an epoch; 2 to 32 blocks of 16 units of each hidden layer keep the weights from the pixels in registers | one or two hidden layers of up to 512 units each, 16 to 944 pixels (848 with two hidden layers), a multiple of 16, up to 16 classes, batches up to 256, every optimiser (an epsilon of at least 1e-12), no activation but `relu`, no loss but `cross_entropy`, no features but bytes, no layer norm, no batch norm, no dropout, no label smoothing, no clipping; tf32, bf16 and f16 alike by numbers of 11 bits; compute capability 9.0 |
+//! | `epoch` | one launch an epoch; 2 to 32 blocks of 16 units of each hidden layer keep the weights from the pixels in registers | one or two hidden layers of up to 512 units each, 16 to 944 pixels (848 with two hidden layers), a multiple of 16, up to 16 classes, batches up to 256, every optimiser (an epsilon of at least 1e-12), no activation but `relu`, no loss but `cross_entropy`, no features but bytes, no layer norm, no batch norm, no dropout, no label smoothing, no clipping; tf32, bf16 and f16 alike by numbers of 11 bits; compute capability 9.0, or, where it is asked for, 8.0 and newer with 163 KiB of shared memory a block (A100) and 32 multiprocessors, with up to 784 pixels with two hidden layers |
 //! | `layers` | a few kernels a layer, replayed as a CUDA graph | everything but f64; tf32, bf16 and f16 from compute capability 8.0 on |
 //! | `cpu` | the plain implementation on all cores, `warpplay_cpu_ref::mlp`; what [`Device::cpu`](crate::Device::cpu) does | everything but tf32, bf16 and f16; [`Residence::Host`] is not needed there |
 //!
-//! `auto`, the default, is `epoch` where all of its row holds, else `layers`; on the CPU it is `cpu`. A choice that cannot do what is asked is an
+//! `auto`, the default, is `epoch` on a GPU of compute capability 9.0 where all of its row holds, else `layers`: elsewhere nobody has measured which is faster; on the CPU it is `cpu`. A choice that cannot do what is asked is an
 //! error, never replaced by another. The report names what trained. Only `dispatch.rs` chooses.
 //!
 //! `epoch` multiplies halves of f32 numbers (in tf32, bf16 and f16 one of them), with scales that it finds at the beginning of an epoch. Where weights grow beyond them before its end (64-fold,

@@ -13,8 +13,8 @@ use warpplay_gpu::kernel::KernelInfo;
 use warpplay_gpu::mlp::{epoch, layers};
 use warpplay_gpu::ptx::embedded::{
     AZERO_FUSED, AZERO_LAYERS, AZERO_SEARCH, AZERO_TRAIN, CFR_ABSTRACTION, CFR_EXPLICIT, CFR_SMALL, CFR_STREET,
-    CFR_SUBSET, CFR_WALK, MLP_EPOCH, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PERSISTENT, SHOGI_SPARSE, TILE_MMA, TILE_PLAIN,
-    TILE_WGMMA,
+    CFR_SUBSET, CFR_WALK, MLP_EPOCH, MLP_EPOCH_MMA, MLP_LAYERS, SHOGI_MATERIAL, SHOGI_PERSISTENT, SHOGI_SPARSE,
+    TILE_MMA, TILE_PLAIN, TILE_WGMMA,
 };
 use warpplay_gpu::{azero, cfr, shogi, tile};
 use warpplay_gpu_builder::{PtxEntry, assemble, find_ptxas, parse_entries, ptx_required, stale_sums};
@@ -51,6 +51,7 @@ fn families() -> Vec<Family> {
         Family { kernels: mnist_mlp::kernels::kernels(), set: &warpplay_papers::ptx::MNIST_MLP },
         Family { kernels: layers::kernels(), set: &MLP_LAYERS },
         Family { kernels: epoch::KERNELS.to_vec(), set: &MLP_EPOCH },
+        Family { kernels: epoch::MMA_KERNELS.to_vec(), set: &MLP_EPOCH_MMA },
         Family {
             kernels: warpplay_papers::checkers_conv::kernels::kernels(),
             set: &warpplay_papers::ptx::CHECKERS_CONV,
@@ -179,7 +180,7 @@ fn each_module_is_built_for_the_baseline_first() {
             let baseline = match family.set.name {
                 // Warpgroup products are Hopper's alone.
                 "mlp_epoch" | "azero_fused" | "tile_wgmma" => "sm_90a",
-                "tile_mma" => "sm_80",
+                "mlp_epoch_mma" | "tile_mma" => "sm_80",
                 _ => "sm_75",
             };
             assert_eq!(family.set.images[0].arch, baseline, "{}", family.set.name);
@@ -474,6 +475,14 @@ const BARRIERS: &[(&str, usize)] = &[
     // Two barriers of the grid.
     ("mlp_epoch_classify_grid", 11),
     ("mlp_epoch_classify", 6),
+    // One more where a batch takes the place of the one before.
+    ("mlp_epoch_mma_train_deep", 45),
+    ("mlp_epoch_mma_train_decay_deep", 45),
+    ("mlp_epoch_mma_train_momentum_deep", 45),
+    ("mlp_epoch_mma_train_adam_deep", 45),
+    ("mlp_epoch_mma_train", 26),
+    ("mlp_epoch_mma_classify_deep", 20),
+    ("mlp_epoch_mma_classify", 12),
     // High tiles write both halves of their rows one after the other.
     ("tile_wgmma_bf16_256_moments", 4),
     ("tile_wgmma_bf16_128_high_moments", 6),

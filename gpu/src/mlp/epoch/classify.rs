@@ -95,10 +95,10 @@ macro_rules! kernels {
         ///
         /// Classifies the images: logits, classes, losses and active units, as far as they are wanted.
         ///
-        /// * Launch: [`shape`](super::shape), 384 threads a block: `n_models` × `clusters_per_model` clusters of 2 to 16 blocks, or, in a kernel whose name has `_grid`, a cooperative launch of 32 blocks for one network.
+        /// * Launch: [`shape`](super::shape), 384 threads a block: `n_models` × `clusters_per_model` clusters of 2 to 16 blocks, or, in a kernel whose name has `_grid` or `_mma`, a cooperative launch of 32 blocks for one network.
         /// * Reads: `images`, `labels`, `values`.
         /// * Writes: `logits`, `classes`, `losses`, `active`, where they are wanted; `range`; `mail` and `arrivals` are scratch.
-        /// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 218,992 bytes for 784 pixels.
+        /// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 218,992 bytes for 784 pixels. In a kernel with `_mma` one batch of pixels; 155,504 bytes.
         /// * Cost: 2 × pixels × hidden + 2 × hidden × classes operations a sample by tensor cores.
         /// * Twin: `warpplay_cpu_ref::mlp::network::Network::forward`, `warpplay_cpu_ref::mlp::network::Network::losses`,
         ///   `warpplay_cpu_ref::mlp::network::Network::classes`.

@@ -19,6 +19,10 @@
 //! where lane (g, t) finds the pixels of column 2t … in words 2t and 2t + 1. The first bias is the weight of one more pixel that is always 255. Six quartets are 24 groups, and 784 pixels with
 //! the bias are 25: a product of a warpgroup for the last one would be three quarters zeros. So what is beyond the quartets is multiplied by single warps, half a group each.
 //!
+//! # Without clusters
+//! The kernels of the module `mlp_epoch_mma`, for compute capability 8.0 and newer, are those of the cooperative launches, with one or two hidden layers: each warp multiplies its 16 rows of a product of a warpgroup alone ([`by_warps`](crate::cuda::wgmma::by_warps)). With one hidden layer
+//! they always have 32 blocks. One batch of pixels lies in shared memory, of which an A100 has 163 KiB a block, and the next is asked for when all have read it.
+//!
 //! # Optimisers
 //! Each kernel has one, see `optimizer`. What Adam and momentum remember of a weight is read and written once a step by the thread that has the weight, in global memory: with the weights, registers do not hold it, and
 //! with two batches of pixels, shared memory does not. The first values are asked for while all blocks wait for the gradients of the logits, and those of each tile of weights while the one before it changes.

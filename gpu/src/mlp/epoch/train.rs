@@ -1,4 +1,4 @@
-//! Training: one launch is one epoch of one network, or of many side by side, a cluster each; of a network of more units than a cluster has, it is a cooperative one.
+//! Training: one launch is one epoch of one network, or of many side by side, a cluster each; of a network of more units than a cluster has, and on devices without clusters, it is a cooperative one.
 
 use crate::cuda::math::opaque;
 use crate::cuda::sync::sync_threads;
@@ -116,12 +116,12 @@ macro_rules! kernels {
     ($($(#[$doc:meta])* $kernel:ident, $optimizer:ty, $exchange:ty, $halves:literal;)+) => {$(
         $(#[$doc])*
         ///
-        /// Trains every network for the rest of an epoch: its order, then all its steps. The name says the optimiser; `_decay` and `_parts` take batches of more than 64 samples, `_short` multiplies numbers of 11 bits, and `_grid` has more units than a cluster has, and with moments batches of any size up to [`MOST_BATCH`].
+        /// Trains every network for the rest of an epoch: its order, then all its steps. The name says the optimiser; `_decay` and `_parts` take batches of more than 64 samples, `_short` multiplies numbers of 11 bits, and `_grid` has more units than a cluster has. Those with `mma` behind `epoch` need neither clusters nor warpgroups; they and `_grid` take batches of any size up to [`MOST_BATCH`] with moments.
         ///
-        /// * Launch: [`shape`](super::shape), a cluster of 2 to 16 blocks a network, or, in a kernel whose name has `_grid`, a cooperative launch of 32 blocks for one network; 16 hidden units and 384 threads a block.
+        /// * Launch: [`shape`](super::shape), a cluster of 2 to 16 blocks a network, or, in a kernel whose name has `_grid` or `_mma`, a cooperative launch of 32 blocks for one network; 16 hidden units and 384 threads a block.
         /// * Reads: `images`, `labels`, `seeds`, `learning_rates`.
         /// * Writes: `values`, `order`, `losses`, `step_losses`, `range`; `slots`, `counters`, `state`, `mail` and `arrivals` are scratch.
-        /// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 218,992 bytes for 784 pixels.
+        /// * Shared: dynamic: two batches of pixels, the operands of W₁, tiles of h, dz₂ and W₂, partial logits; 218,992 bytes for 784 pixels. In a kernel with `_mma` one batch of pixels; 155,504 bytes.
         /// * Cost: 4 × pixels × hidden + 6 × hidden × classes operations a sample by tensor cores, in ⌈samples / batch⌉ steps one after the other; each step loads and stores `state`.
         /// * Twin: `warpplay_cpu_ref::mlp::training::Training::epoch`.
         /// * Source: Ha and Beqaj, section 1.1; the partition into blocks is ours. Optimisers: PyTorch's definitions.

@@ -212,12 +212,12 @@ macro_rules! train_kernels {
     ($($(#[$doc:meta])* $kernel:ident, $optimizer:ty, $pixel_buffers:literal, $halves:literal;)+) => {$(
         $(#[$doc])*
         ///
-        /// Trains one network with two hidden layers for the rest of an epoch: its order, then all its steps. The name says the optimiser; `_short` multiplies numbers of 11 bits.
+        /// Trains one network with two hidden layers for the rest of an epoch: its order, then all its steps. The name says the optimiser; `_short` multiplies numbers of 11 bits; `_mma` needs no warpgroups.
         ///
         /// * Launch: [`shape`](super::shape), a cooperative launch of 16 blocks, or of 32 where a layer has more than 256 units; 384 threads a block.
         /// * Reads: `images`, `labels`, `seeds`, `learning_rates`.
         /// * Writes: `values`, `order`, `losses`, `step_losses`, `range`; `slots`, `counters`, `state`, `mail` and `arrivals` are scratch.
-        /// * Shared: dynamic: two batches of pixels, the operands of W₁, the tile of h₁, values of the block's samples; 229,248 bytes for 784 pixels.
+        /// * Shared: dynamic: two batches of pixels, the operands of W₁, the tile of h₁, values of the block's samples; 229,248 bytes for 784 pixels. In a kernel with `_mma` one batch of pixels; 165,760 bytes.
         /// * Cost: 4 × pixels × hidden₁ + 6 × hidden₁ × hidden₂ operations a sample by tensor cores, and 6 × hidden₂ × classes in single precision, in ⌈samples / batch⌉ steps one after the other; each step loads and stores `state`.
         /// * Twin: `warpplay_cpu_ref::mlp::training::Training::epoch`.
         /// * Source: Ha and Beqaj, section 1.1, with one layer more; the partition into blocks is ours. Optimisers: PyTorch's definitions.
