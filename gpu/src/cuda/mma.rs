@@ -106,24 +106,50 @@ product! {
 #[track_caller]
 fn product_on_host(c: [f32; 4], a: [u32; 4], b: [u32; 2], widen: impl Fn(u32) -> [f64; 2]) -> [f32; 4] {
     let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-    let [upper, lower, columns] =
-        hooks::collective_of_three(warp::ALL, [pair(a[0], a[2]), pair(a[1], a[3]), pair(b[0], b[1])]);
-    let lane = hooks::lane() as usize;
-    let (g, t) = (lane / 4, lane % 4);
     // In TF32 a word has one value: the second is NaN in every word of the format.
     let single = widen(0)[1].is_nan();
-    // The words of a row or column lie with four lanes, two with each.
-    let widened = |of: &[u64; 32], at: usize| -> [[f64; 2]; 8] {
-        std::array::from_fn(|word| widen((of[4 * at + word / 2] >> (32 * (word % 2))) as u32))
+    // The words of a row or column lie with four lanes, two with each. Rows and columns have them in the same order.
+    let widened = |of: &[u64; 32], at: usize, word: usize| -> [f64; 2] {
+        let [low, high] = widen((of[4 * at + word / 2] >> (32 * (word % 2))) as u32);
+        [low, if single { 0.0 } else { high }]
     };
-    let (rows, columns) =
-        ([&upper, &lower].map(|of| widened(of, g)), [2 * t, 2 * t + 1].map(|at| widened(&columns, at)));
-    let at = |value: f32, row: usize, column: usize| {
-        let words = rows[row].iter().zip(&columns[column]);
-        let dot: f64 = words.map(|(a, b)| if single { a[0] * b[0] } else { a[0] * b[0] + a[1] * b[1] }).sum();
-        cut_off(f64::from(value) + dot)
-    };
-    [at(c[0], 0, 0), at(c[1], 0, 1), at(c[2], 1, 0), at(c[3], 1, 1)]
+    let mut own = [0; 4];
+    let values = [pair(a[0], a[2]), pair(a[1], a[3]), pair(b[0], b[1])];
+    hooks::compute_together(warp::ALL, &values, &mut own, |lanes, results| {
+        let (mut rows, mut columns) = ([0.0; 16 * 16], [0.0; 16 * 8]);
+        for word in 0..8 {
+            for row in 0..16 {
+                let values = widened(&lanes[row / 8], row % 8, word);
+                rows[16 * row + 2 * word..][..2].copy_from_slice(&values);
+            }
+            for column in 0..8 {
+                for (depth, value) in (2 * word..).zip(widened(&lanes[2], column, word)) {
+                    columns[8 * depth + column] = value;
+                }
+            }
+        }
+        let dots = dots(&rows, &columns, 16);
+        for (lane, results) in results.chunks_exact_mut(4).enumerate() {
+            let (g, t) = (lane / 4, lane % 4);
+            for (at, result) in results.iter_mut().enumerate() {
+                *result = dots[8 * (g + 8 * (at / 2)) + 2 * t + at % 2].to_bits();
+            }
+        }
+    });
+    std::array::from_fn(|at| cut_off(f64::from(c[at]) + f64::from_bits(own[at])))
+}
+
+/// `a b` for rows of `depth` numbers, A `[rows, depth]` and B `[depth, columns]`, in the order of the depth.
+#[cfg(not(target_arch = "nvptx64"))]
+pub(super) fn dots(a: &[f64], b: &[f64], depth: usize) -> Vec<f64> {
+    let columns = b.len() / depth;
+    let mut dots = vec![0.0; a.len() / depth * columns];
+    for (row, dots) in a.chunks_exact(depth).zip(dots.chunks_exact_mut(columns)) {
+        for (&factor, b) in row.iter().zip(b.chunks_exact(columns)) {
+            dots.iter_mut().zip(b).for_each(|(dot, value)| *dot += factor * value);
+        }
+    }
+    dots
 }
 
 /// Rounds towards zero, as tensor cores round their sums; values that are too large become infinite.
@@ -166,17 +192,23 @@ macro_rules! load_matrix {
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
-                let rows = hooks::collective(warp::ALL, u64::from(address));
-                let lane = hooks::lane();
-                let half = |matrix: u32, row: u32, column: u32| {
-                    let mut bytes = [0; 2];
-                    hooks::shared_read(rows[(matrix * 8 + row) as usize] as u32 + 2 * column, &mut bytes);
-                    u32::from(u16::from_ne_bytes(bytes))
+                let (g, t) = (hooks::lane() / 4, hooks::lane() % 4);
+                let rows = if $transposed { [2 * t, 2 * t + 1] } else { [g; 2] };
+                let rows = hooks::gather(warp::ALL, &[u64::from(address)], |lanes| {
+                    [0, 1, 2, 3].map(|matrix| rows.map(|row| lanes[0][(8 * matrix + row) as usize] as u32))
+                });
+                // Rows are read in words, as the hardware reads all of them.
+                let word = |row: u32, number: u32| {
+                    let mut bytes = [0; 4];
+                    hooks::shared_read(row + 4 * number, &mut bytes);
+                    u32::from_ne_bytes(bytes)
                 };
-                let (g, t) = (lane / 4, lane % 4);
-                [0, 1, 2, 3].map(|matrix| match $transposed {
-                    true => half(matrix, 2 * t, g) | half(matrix, 2 * t + 1, g) << 16,
-                    false => half(matrix, g, 2 * t) | half(matrix, g, 2 * t + 1) << 16,
+                rows.unwrap_or_default().map(|[first, second]| match $transposed {
+                    true => {
+                        let half = |row: u32| word(row, g / 2) >> (16 * (g % 2)) & 0xFFFF;
+                        half(first) | half(second) << 16
+                    }
+                    false => word(first, t),
                 })
             }
         }
@@ -213,14 +245,20 @@ pub unsafe fn store_matrix_x4_transposed(address: u32, words: [u32; 4]) {
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
-        let rows = hooks::collective(warp::ALL, u64::from(address));
-        let lane = hooks::lane();
-        let (g, t) = (lane / 4, lane % 4);
-        for (matrix, word) in (0..).zip(words) {
-            for (half, value) in [(0, word as u16), (1, (word >> 16) as u16)] {
-                let row = rows[(matrix * 8 + 2 * t + half) as usize] as u32;
-                hooks::shared_write(row + 2 * g, &value.to_ne_bytes());
-            }
+        // Each lane writes a word of a row of each matrix, whose halves two lanes have.
+        let (row, number) = (hooks::lane() / 4, hooks::lane() % 4);
+        let values = [address, words[0], words[1], words[2], words[3]].map(u64::from);
+        let found = hooks::gather(warp::ALL, &values, |lanes| {
+            [0, 1, 2, 3].map(|matrix: u32| {
+                let half = |column: u32| {
+                    lanes[1 + matrix as usize][(4 * column + row / 2) as usize] as u32 >> (16 * (row % 2)) & 0xFFFF
+                };
+                let at = lanes[0][(8 * matrix + row) as usize] as u32 + 4 * number;
+                (at, half(2 * number) | half(2 * number + 1) << 16)
+            })
+        });
+        for (at, word) in found.into_iter().flatten() {
+            hooks::shared_write(at, &word.to_ne_bytes());
         }
     }
 }
@@ -242,11 +280,14 @@ pub fn transpose_matrix(_: &WholeWarp, word: u32) -> u32 {
     }
     #[cfg(not(target_arch = "nvptx64"))]
     {
-        let words = hooks::collective(warp::ALL, u64::from(word));
         let (g, t) = (hooks::lane() / 4, hooks::lane() % 4);
-        let value =
-            |row: u32, column: u32| (words[(4 * row + column / 2) as usize] as u32) >> (16 * (column % 2)) & 0xFFFF;
-        value(2 * t, g) | value(2 * t + 1, g) << 16
+        let transposed = hooks::gather(warp::ALL, &[u64::from(word)], |lanes| {
+            let value = |row: u32, column: u32| {
+                (lanes[0][(4 * row + column / 2) as usize] as u32) >> (16 * (column % 2)) & 0xFFFF
+            };
+            value(2 * t, g) | value(2 * t + 1, g) << 16
+        });
+        transposed.unwrap_or_default()
     }
 }
 

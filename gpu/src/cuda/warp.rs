@@ -118,11 +118,11 @@ fn by_halves<T: Word>(value: T, move_half: impl Fn(i32) -> i32) -> T {
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
 fn from_lane<T: Word>(mask: u32, value: T, source: impl Fn(u32) -> u32) -> T {
-    let all = hooks::collective(mask, value.to_bits());
     let lane = hooks::lane();
     let source = source(lane);
     // Like the hardware: a source outside the warp gives the lane its own value.
-    T::from_bits(all[if source < WARP { source } else { lane } as usize])
+    let source = if source < WARP { source } else { lane } as usize;
+    T::from_bits(hooks::gather(mask, &[value.to_bits()], |lanes| lanes[0][source]).unwrap_or_default())
 }
 
 /// The value of lane `source`.

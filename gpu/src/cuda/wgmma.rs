@@ -212,32 +212,62 @@ pub unsafe fn by_warps<const N: usize>(whole: &WholeGroup, d: [f32; N], a: [u32;
     d
 }
 
-/// What the products with A in registers compute, a lane's `N` numbers of `2 N` columns.
+/// What the products with A in registers compute, a lane's `N` numbers of `2 N` columns, as `simt` computes it.
+///
+/// The lanes of a warp share the reading: each reads a half of one column or two.
 #[cfg(not(target_arch = "nvptx64"))]
 #[track_caller]
 fn of_registers<const N: usize>(d: [f32; N], a: [u32; 4], b: Tiles) -> [f32; N] {
-    use super::warp;
-
     let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-    let rows = [hooks::collective(warp::ALL, pair(a[0], a[2])), hooks::collective(warp::ALL, pair(a[1], a[3]))];
-    let lane = hooks::lane() as usize;
-    let (g, t) = (lane / 4, lane % 4);
-    let mut result = d;
-    for (at, value) in result.iter_mut().enumerate() {
-        let (column, row) = (at / 4 * 8 + 2 * t + at % 2, g + 8 * (at % 4 / 2));
-        let mut sum = f64::from(*value);
-        for k in (0..16).step_by(2) {
-            let mut bytes = [0; 4];
-            let tile = b.field(0) + k as u32 / 8 * b.field(16) + column as u32 / 8 * b.field(32);
-            hooks::shared_read(tile + column as u32 % 8 * 16 + k as u32 % 8 * 2, &mut bytes);
-            let b = mma::unpack_f16(u32::from_ne_bytes(bytes));
-            let shift = if k < 8 { 0 } else { 32 };
-            let a = mma::unpack_f16((rows[row / 8][row % 8 * 4 + k % 8 / 2] >> shift) as u32);
-            sum += f64::from(a[0]) * f64::from(b[0]) + f64::from(a[1]) * f64::from(b[1]);
-        }
-        *value = mma::cut_off(sum);
+    let mut values = vec![pair(a[0], a[2]), pair(a[1], a[3])];
+    for chunk in (hooks::lane()..4 * N as u32).step_by(32) {
+        values.extend(longs(b.chunk(chunk / 2, chunk % 2)));
     }
-    result
+    let mut own = [0; N];
+    hooks::compute_together(super::warp::ALL, &values, &mut own, |lanes, results| {
+        let mut rows = [0.0; 16 * 16];
+        for (row, values) in rows.chunks_exact_mut(16).enumerate() {
+            for (word, values) in values.chunks_exact_mut(2).enumerate() {
+                let words = lanes[row / 8][row % 8 * 4 + word % 4] >> (32 * (word / 4));
+                values.copy_from_slice(&mma::unpack_f16(words as u32).map(f64::from));
+            }
+        }
+        let mut columns = vec![0.0; 16 * 2 * N];
+        for chunk in 0..4 * N {
+            let at = 2 + chunk / 32 * 2;
+            let bytes = bytes_of([lanes[at][chunk % 32], lanes[at + 1][chunk % 32]]);
+            for (depth, value) in (chunk % 2 * 8..).zip(widen::f16(bytes)) {
+                columns[depth * 2 * N + chunk / 2] = value;
+            }
+        }
+        share(&mma::dots(&rows, &columns, 16), results);
+    });
+    core::array::from_fn(|at| mma::cut_off(f64::from(d[at]) + f64::from_bits(own[at])))
+}
+
+/// 16 bytes as two words.
+#[cfg(not(target_arch = "nvptx64"))]
+fn longs(bytes: [u8; 16]) -> [u64; 2] {
+    let words: &[[u8; 8]] = bytes.as_chunks().0;
+    [0, 1].map(|word| u64::from_le_bytes(words[word]))
+}
+
+/// The bytes of two words.
+#[cfg(not(target_arch = "nvptx64"))]
+fn bytes_of(longs: [u64; 2]) -> [u8; 16] {
+    (u128::from(longs[0]) | u128::from(longs[1]) << 64).to_le_bytes()
+}
+
+/// Gives each lane of a warp its numbers of 16 rows of products.
+#[cfg(not(target_arch = "nvptx64"))]
+fn share(products: &[f64], results: &mut [u64]) {
+    let columns = products.len() / 16;
+    for (lane, results) in results.chunks_exact_mut(columns / 2).enumerate() {
+        for (at, result) in results.iter_mut().enumerate() {
+            let (row, column) = (lane / 4 + at % 4 / 2 * 8, at / 4 * 8 + lane % 4 * 2 + at % 2);
+            *result = products[row * columns + column].to_bits();
+        }
+    }
 }
 
 /// Closes a group of products, and waits until at most `PENDING` of the newest groups still run: the registers of the others' operands may be written again.
@@ -402,34 +432,31 @@ fn product_on_host<const N: usize, const A: bool, const B: bool>(
     widen: fn([u8; 16]) -> [f64; N],
 ) {
     let (lane, warp) = (hooks::lane(), super::thread::warp_index() % 4);
-    let shared = |bytes: [u8; 16]| {
-        let words: &[[u8; 8]] = bytes.as_chunks().0;
-        let [low, high] = [0, 1].map(|word| u64::from_le_bytes(words[word]));
-        hooks::collective_of_three(super::warp::ALL, [low, high, 0])
-    };
-    // Both halves of row or column `at` of sixteen.
-    let halves = |words: &[[u64; 32]; 3], at: usize| {
-        [at, at + 16].map(|lane| {
-            let mut bytes = [0; 16];
-            bytes[..8].copy_from_slice(&words[0][lane].to_le_bytes());
-            bytes[8..].copy_from_slice(&words[1][lane].to_le_bytes());
-            widen(bytes)
-        })
-    };
-    let dot = |a: &[[f64; N]; 2], b: &[[f64; N]; 2]| -> f64 {
-        a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| a * b).sum()
-    };
-    let (g, t) = ((lane / 4) as usize, (lane % 4) as usize);
-    let words = shared(a.chunk(16 * warp + lane % 16, lane / 16));
-    let rows = [halves(&words, g), halves(&words, g + 8)];
-    for (sixteen, d) in d.chunks_exact_mut(8).enumerate() {
-        let words = shared(b.chunk(16 * sixteen as u32 + lane % 16, lane / 16));
-        for (block, d) in d.chunks_exact_mut(4).enumerate() {
-            let columns = [0, 1].map(|column| halves(&words, 8 * block + 2 * t + column));
-            for (at, value) in d.iter_mut().enumerate() {
-                *value = super::mma::cut_off(f64::from(*value) + dot(&rows[at / 2], &columns[at % 2]));
+    let n_sixteens = d.len() / 8;
+    let mut values = Vec::with_capacity(2 + 2 * n_sixteens);
+    values.extend(longs(a.chunk(16 * warp + lane % 16, lane / 16)));
+    for sixteen in 0..n_sixteens as u32 {
+        values.extend(longs(b.chunk(16 * sixteen + lane % 16, lane / 16)));
+    }
+    let mut own = vec![0; d.len()];
+    hooks::compute_together(super::warp::ALL, &values, &mut own, |lanes, results| {
+        // Both halves of row or column `at` of the sixteen whose words begin there.
+        let halves = |words: &[[u64; 32]], at: usize| {
+            [at, at + 16].map(|lane| widen(bytes_of([words[0][lane], words[1][lane]])))
+        };
+        let rows: Vec<f64> = (0..16).flat_map(|row| halves(lanes, row)).flatten().collect();
+        let n_columns = 16 * n_sixteens;
+        let mut columns = vec![0.0; 2 * N * n_columns];
+        for column in 0..n_columns {
+            let words = &lanes[2 + 2 * (column / 16)..];
+            for (depth, value) in halves(words, column % 16).into_iter().flatten().enumerate() {
+                columns[depth * n_columns + column] = value;
             }
         }
+        share(&mma::dots(&rows, &columns, 2 * N), results);
+    });
+    for (value, &dot) in d.iter_mut().zip(&own) {
+        *value = mma::cut_off(f64::from(*value) + f64::from_bits(dot));
     }
 }
 

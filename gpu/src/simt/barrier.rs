@@ -45,12 +45,13 @@ struct Pending {
     values: u32,
 }
 
-/// Most values that a lane deposits at once: the operands of a product of tensor cores.
-const MOST: usize = 3;
-
-/// Values that lanes have deposited, kept until each lane has taken them.
-struct Values {
-    lanes: [[u64; 32]; MOST],
+/// Values that the lanes of a warp have deposited, kept until each lane has taken what it needs.
+#[derive(Default)]
+pub(super) struct Values {
+    /// Of each value that a lane deposits, those of all lanes; 0 for lanes outside the mask.
+    pub(super) deposited: Vec<[u64; 32]>,
+    /// What the last lane has computed of them.
+    pub(super) computed: Vec<u64>,
     unread: u32,
 }
 
@@ -262,8 +263,8 @@ impl Queue {
         (block * self.sizes.block + warp * 32, block * self.sizes.warps() + warp, u32::MAX >> (32 - n_lanes))
     }
 
-    /// `thread` arrives at a warp collective and deposits `values`, at most [`MOST`]. `released` receives warp and mask if it was the last lane
-    /// of the mask. Lanes that do not exist are ignored.
+    /// `thread` arrives at a warp collective and deposits `values`, as many as the other lanes. If it was the last lane of the mask, `released` receives warp and mask, and `compute` what is deposited and
+    /// the place of what it computes. Lanes that do not exist are ignored.
     pub(super) fn arrive_warp(
         &mut self,
         thread: u32,
@@ -271,6 +272,7 @@ impl Queue {
         location: SourceLocation,
         values: &[u64],
         released: impl FnOnce(u32, u32),
+        compute: impl FnOnce(&[[u64; 32]], &mut Vec<u64>),
     ) -> Arrival {
         let (first, index, existing) = self.warp(thread);
         let lane = thread - first;
@@ -304,17 +306,19 @@ impl Queue {
         }
         let at = mine.unwrap_or_else(|| {
             let slot = self.free_values.pop().unwrap_or_else(|| {
-                self.values.push(Values { lanes: [[0; 32]; MOST], unread: 0 });
+                self.values.push(Values::default());
                 self.values.len() as u32 - 1
             });
-            self.values[slot as usize].lanes[..values.len()].fill([0; 32]);
+            let deposited = &mut self.values[slot as usize].deposited;
+            deposited.clear();
+            deposited.resize(values.len(), [0; 32]);
             warp.push(Pending { mask, location, arrived: 0, values: slot });
             warp.len() - 1
         });
         let pending = &mut warp[at];
         pending.arrived |= 1 << lane;
         let slot = pending.values;
-        for (lanes, &value) in self.values[slot as usize].lanes.iter_mut().zip(values) {
+        for (lanes, &value) in self.values[slot as usize].deposited.iter_mut().zip(values) {
             lanes[lane as usize] = value;
         }
         self.threads[thread as usize].values = slot;
@@ -323,7 +327,9 @@ impl Queue {
             return Arrival::Wait;
         }
         warp.swap_remove(at);
-        self.values[slot as usize].unread = mask.count_ones();
+        let values = &mut self.values[slot as usize];
+        values.unread = mask.count_ones();
+        compute(&values.deposited, &mut values.computed);
         released(index, mask);
         if mask.is_power_of_two() {
             return Arrival::Pass;
@@ -337,15 +343,15 @@ impl Queue {
         Arrival::Wait
     }
 
-    /// The values of the collective that released `thread`; to be taken once after each collective.
-    pub(super) fn take_values<const N: usize>(&mut self, thread: u32) -> [[u64; 32]; N] {
+    /// Lets `thread` take what it needs of the values of the collective that released it; once after each collective.
+    pub(super) fn take<R>(&mut self, thread: u32, take: impl FnOnce(&Values) -> R) -> R {
         let slot = self.threads[thread as usize].values;
         let values = &mut self.values[slot as usize];
         values.unread -= 1;
         if values.unread == 0 {
             self.free_values.push(slot);
         }
-        std::array::from_fn(|at| values.lanes[at])
+        take(values)
     }
 
     /// The reason why no thread can continue; called when [`Queue::next`] returns [`Next::Stuck`].

@@ -11,7 +11,7 @@ use std::ptr;
 use std::sync::{Arc, Once};
 
 use super::banks::{Banks, Counters};
-use super::barrier::{Arrival, Diverged, Next, Queue, Sizes};
+use super::barrier::{Arrival, Diverged, Next, Queue, Sizes, Values};
 use super::cell::Toucher;
 use super::fibre::{Pause, Pool, Switch};
 use super::global::Global;
@@ -411,24 +411,26 @@ impl Runner {
         self.pass(thread);
     }
 
-    /// Waits for the lanes of `mask` and returns the value that each has deposited.
-    pub(super) fn collective<const N: usize>(
+    /// Waits for the lanes of `mask`, of which each deposits `values`. The last one computes what follows from them, and each takes what it needs; `None` while the thread is stopped.
+    pub(super) fn collective<R>(
         &self,
         mask: u32,
-        values: [u64; N],
+        values: &[u64],
         location: SourceLocation,
-    ) -> [[u64; 32]; N] {
+        compute: impl FnOnce(&[[u64; 32]], &mut Vec<u64>),
+        take: impl FnOnce(&Values) -> R,
+    ) -> Option<R> {
         if self.unwinds() {
-            return [[0; 32]; N];
+            return None;
         }
         let thread = self.cursor.get().thread;
         let released = |warp, mask| self.shared.borrow_mut().join_lanes(warp, mask);
-        let arrival = self.queue.borrow_mut().arrive_warp(thread, mask, location, &values, released);
+        let arrival = self.queue.borrow_mut().arrive_warp(thread, mask, location, values, released, compute);
         self.settle(arrival);
         if mask == u32::MAX {
             self.pass(thread);
         }
-        self.queue.borrow_mut().take_values(thread)
+        Some(self.queue.borrow_mut().take(thread, take))
     }
 
     /// Notes that the calling thread passes a mark, which all lanes of its warp pass equally often.

@@ -45,6 +45,7 @@ use std::panic::Location;
 use std::sync::OnceLock;
 use std::time::Instant;
 
+use super::barrier::Values;
 use super::block::current;
 use super::report::{Access, FaultKind, Wait};
 
@@ -87,7 +88,7 @@ pub fn sync_threads() {
 /// Waits for the lanes of `mask`; lanes that a last, partial warp does not have are ignored.
 #[track_caller]
 pub fn sync_warp(mask: u32) {
-    current().collective(mask, [0], Location::caller());
+    gather(mask, &[0], |_| ());
 }
 
 /// Informs the count of bank conflicts that all lanes of the warp pass here equally often; it does not wait.
@@ -122,17 +123,34 @@ pub fn cluster_shape() -> (u32, u32) {
 
 /// Each lane of `mask` deposits a value and receives the values of all lanes, by lane; 0 for lanes outside the mask.
 ///
-/// Shuffles, votes, matches and reductions are built on it.
+/// Votes and matches are built on it.
 #[track_caller]
 pub fn collective(mask: u32, value: u64) -> [u64; 32] {
-    let [lanes] = current().collective(mask, [value], Location::caller());
-    lanes
+    gather(mask, &[value], |lanes| lanes[0]).unwrap_or([0; 32])
 }
 
-/// As [`collective`], of three values at once: a lane waits once for all of them.
+/// As [`collective`], of several values at once, of which the lane takes what it needs; `None` while the thread is stopped.
 #[track_caller]
-pub(crate) fn collective_of_three(mask: u32, values: [u64; 3]) -> [[u64; 32]; 3] {
-    current().collective(mask, values, Location::caller())
+pub(crate) fn gather<R>(mask: u32, values: &[u64], take: impl FnOnce(&[[u64; 32]]) -> R) -> Option<R> {
+    current().collective(mask, values, Location::caller(), |_, _| {}, |all| take(&all.deposited))
+}
+
+/// As [`gather`], but one lane computes for all of them: `compute` gets what all have deposited, and makes `own.len()` results for each lane, one lane behind the other. `own` becomes those of this lane.
+#[track_caller]
+pub(crate) fn compute_together(
+    mask: u32,
+    values: &[u64],
+    own: &mut [u64],
+    compute: impl FnOnce(&[[u64; 32]], &mut [u64]),
+) {
+    let (runner, n) = (current(), own.len());
+    let at = n * lane() as usize;
+    let compute_all = |deposited: &[[u64; 32]], computed: &mut Vec<u64>| {
+        computed.resize(32 * n, 0);
+        compute(deposited, computed);
+    };
+    let take = |all: &Values| own.copy_from_slice(&all.computed[at..at + n]);
+    runner.collective(mask, values, Location::caller(), compute_all, take);
 }
 
 /// Checks that `bytes` bytes at `address` lie in one registered buffer and, if enabled, that no other thread accesses them without order.
