@@ -10,11 +10,12 @@
 //! [`Tiles`] says where the first tile is and how far apart the others are.
 //!
 //! The product runs while the warps go on; [`finish`] comes before its result is read.
-//! Before `sm_90a` the first form is a product by each warp alone, and the second traps.
+//! On all targets but `sm_90a` the first form is a product by each warp alone ([`by_warp`]), which needs `sm_80`, and the second traps.
 
 #[cfg(all(target_arch = "nvptx64", target_feature = "sm_90a"))]
 use warpplay_gpu_macros::registers;
 
+use super::sync::WholeWarp;
 use super::{mma, thread};
 #[cfg(not(target_arch = "nvptx64"))]
 use crate::simt::hooks;
@@ -49,9 +50,9 @@ impl WholeGroup {
 
     /// The token of a warp of the group.
     #[device_inline]
-    pub const fn warp(&self) -> super::sync::WholeWarp {
+    pub const fn warp(&self) -> WholeWarp {
         // SAFETY: the warp's lanes are threads of the group, which are here together.
-        unsafe { super::sync::WholeWarp::assume() }
+        unsafe { WholeWarp::assume() }
     }
 }
 
@@ -157,14 +158,16 @@ macro_rules! from_registers {
                 d
             }
             #[cfg(all(target_arch = "nvptx64", not(target_feature = "sm_90a")))]
-            // SAFETY: whoever made `b` vouches for its tiles, and the token for all warps of the group.
+            // SAFETY: whoever made `b` vouches for its tiles, and the token for the warp.
             unsafe {
-                by_warps(whole, d, a, b)
+                by_warp(&whole.warp(), d, a, b)
             }
             #[cfg(not(target_arch = "nvptx64"))]
-            {
-                let _ = whole;
+            if hooks::has_warpgroups() {
                 of_registers(d, a, b)
+            } else {
+                // SAFETY: as above.
+                unsafe { by_warp(&whole.warp(), d, a, b) }
             }
         }
     )+};
@@ -183,13 +186,13 @@ from_registers! {
         [0 1 2 3 4 5 6 7];
 }
 
-/// `d + a b` for `2 N` columns of B, 16 or 32, by each warp alone: what the products with A in registers compute, on devices that have no warpgroups.
+/// `d + a b` for `2 N` columns of B, 16 or 32, by one warp: its 16 rows of what the products with A in registers compute. Needs `sm_80`, and traps before it.
 ///
 /// # Safety
-/// All warps of the group call it together; the tiles are shared memory of the block, written before a barrier.
+/// The tiles are shared memory of the block, written before a barrier.
 #[device_inline]
 #[track_caller]
-pub unsafe fn by_warps<const N: usize>(whole: &WholeGroup, d: [f32; N], a: [u32; 4], b: Tiles) -> [f32; N] {
+pub unsafe fn by_warp<const N: usize>(whole: &WholeWarp, d: [f32; N], a: [u32; 4], b: Tiles) -> [f32; N] {
     const { assert!(N == 8 || N == 16) };
     let (matrix, in_matrix) = (thread::lane() / 8, thread::lane() % 8);
     // Two tiles of 8 columns, both halves of the depth of each.
@@ -201,7 +204,7 @@ pub unsafe fn by_warps<const N: usize>(whole: &WholeGroup, d: [f32; N], a: [u32;
             let words = unsafe { mma::load_matrix_x4(from + 2 * PAIR as u32 * b.field(32)) };
             unroll!(TILE in [0, 1] {
                 let at = 8 * PAIR + 4 * TILE;
-                let sums = mma::f16(&whole.warp(), [d[at], d[at + 1], d[at + 2], d[at + 3]], a, [words[2 * TILE], words[2 * TILE + 1]]);
+                let sums = mma::f16(whole, [d[at], d[at + 1], d[at + 2], d[at + 3]], a, [words[2 * TILE], words[2 * TILE + 1]]);
                 d[at] = sums[0];
                 d[at + 1] = sums[1];
                 d[at + 2] = sums[2];
@@ -220,8 +223,9 @@ pub unsafe fn by_warps<const N: usize>(whole: &WholeGroup, d: [f32; N], a: [u32;
 fn of_registers<const N: usize>(d: [f32; N], a: [u32; 4], b: Tiles) -> [f32; N] {
     let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
     let mut values = vec![pair(a[0], a[2]), pair(a[1], a[3])];
-    for chunk in (hooks::lane()..4 * N as u32).step_by(32) {
-        values.extend(longs(b.chunk(chunk / 2, chunk % 2)));
+    let n_columns = 2 * N;
+    for chunk in (hooks::lane()..2 * n_columns as u32).step_by(32) {
+        values.extend(longs(b.chunk(chunk % n_columns as u32, chunk / n_columns as u32)));
     }
     let mut own = [0; N];
     hooks::compute_together(super::warp::ALL, &values, &mut own, |lanes, results| {
@@ -232,12 +236,12 @@ fn of_registers<const N: usize>(d: [f32; N], a: [u32; 4], b: Tiles) -> [f32; N] 
                 values.copy_from_slice(&mma::unpack_f16(words as u32).map(f64::from));
             }
         }
-        let mut columns = vec![0.0; 16 * 2 * N];
-        for chunk in 0..4 * N {
+        let mut columns = vec![0.0; 16 * n_columns];
+        for chunk in 0..2 * n_columns {
             let at = 2 + chunk / 32 * 2;
             let bytes = bytes_of([lanes[at][chunk % 32], lanes[at + 1][chunk % 32]]);
-            for (depth, value) in (chunk % 2 * 8..).zip(widen::f16(bytes)) {
-                columns[depth * 2 * N + chunk / 2] = value;
+            for (depth, value) in (chunk / n_columns * 8..).zip(widen::f16(bytes)) {
+                columns[depth * n_columns + chunk % n_columns] = value;
             }
         }
         share(&mma::dots(&rows, &columns, 16), results);

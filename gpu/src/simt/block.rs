@@ -38,6 +38,8 @@ pub(super) struct Plan {
     /// Counters of bank conflicts, if these are counted.
     pub(super) banks: Option<Arc<Counters>>,
     pub(super) buffers: Snapshot,
+    /// Whether warpgroups multiply.
+    pub(super) warpgroups: bool,
     /// Runs the kernel's body for the current simulated thread.
     pub(super) body: Box<dyn Fn() + Send + Sync>,
 }

@@ -121,6 +121,11 @@ pub fn cluster_shape() -> (u32, u32) {
     (runner.cursor.get().block % cluster, cluster)
 }
 
+/// Whether the launch is one of a device with products of warpgroups.
+pub(crate) fn has_warpgroups() -> bool {
+    current().plan().warpgroups
+}
+
 /// Each lane of `mask` deposits a value and receives the values of all lanes, by lane; 0 for lanes outside the mask.
 ///
 /// Votes and matches are built on it.

@@ -103,6 +103,8 @@ pub struct Options {
     pub check_races: bool,
     /// Whether to detect races on global memory, too; default true only if the environment has `WARPPLAY_SIMT_RACES=global`, since it takes time and 24 times the accessed memory.
     pub check_global_races: bool,
+    /// Whether the device has products of warpgroups, as compute capability 9.0 has; default true. Without, each warp multiplies alone, as in images for other devices.
+    pub warpgroups: bool,
     /// Maximum number of OS threads that run blocks, including the calling one; `None` for as many as rayon has. With 1,
     /// blocks run one after the other in the order of their index.
     pub threads: Option<usize>,
@@ -110,7 +112,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { check_races: true, check_global_races: global_races(), threads: None }
+        Self { check_races: true, check_global_races: global_races(), warpgroups: true, threads: None }
     }
 }
 
@@ -170,6 +172,7 @@ pub unsafe fn launch<K: Kernel>(
         check_races: options.check_races || options.check_global_races,
         global: options.check_global_races.then(global::Global::default),
         banks: banks::counters(),
+        warpgroups: options.warpgroups,
         buffers: memory::snapshot(),
         // SAFETY: the caller keeps the kernel's contract, and `body` is called by simulated threads only.
         body: Box::new(move || unsafe { K::call(params.get()) }),

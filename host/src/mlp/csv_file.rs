@@ -188,7 +188,12 @@ fn take_number<T: Copy + FromStr + Into<f64>>(
 ) -> Result<(), Wrong> {
     let text = std::str::from_utf8(field).unwrap_or_default().trim();
     let found: Option<T> = text.parse().ok().filter(|&value: &T| (value.into() as f32).is_finite());
-    let allowed = || finite_in_single(text.parse().unwrap_or(f64::NAN)).into();
+    let allowed = || {
+        let value: f64 = text.parse().unwrap_or(f64::NAN);
+        // More than double precision holds is a number too, but the word `inf` is not.
+        let is_large = value.is_infinite() && text.contains(|character: char| character.is_ascii_digit());
+        finite_in_single(if is_large { f64::MAX } else { value }).into()
+    };
     numbers.push(found.ok_or_else(|| (what, allowed()))?);
     Ok(())
 }

@@ -1,9 +1,11 @@
 //! Numbers of samples, in the place of pixels.
 
+use std::fmt;
+
 use crate::{Error, Result};
 
 /// Features of samples, `[n, n_features]`, from numbers of single or of double precision: both are [`Into`] this. Networks take them rounded to single precision; [`Dataset::scaling`](super::Dataset::scaling) and
-/// [`Dataset::scaled`](super::Dataset::scaled) take them with all their digits, without which two moments of one day are the same Unix time.
+/// [`Dataset::scaled`](super::Dataset::scaled) take them with all their digits, without which two Unix times of one minute are the same number.
 ///
 /// ```
 /// use warpplay::mlp::Dataset;
@@ -14,11 +16,18 @@ use crate::{Error, Result};
 /// assert_eq!(set.scaled(&set.scaling()?)?.features(), Some(&[-1.0, 1.0][..]));
 /// # Ok::<(), warpplay::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Features {
     single: Vec<f32>,
-    /// The same numbers; empty where single precision has all their digits.
+    /// The same numbers; empty where single precision had all digits of those that were given.
     double: Vec<f64>,
+}
+
+impl fmt::Debug for Features {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let precision = if self.double.is_empty() { "single" } else { "double" };
+        write!(f, "Features({} of {precision} precision)", self.single.len())
+    }
 }
 
 impl From<Vec<f32>> for Features {
@@ -41,13 +50,18 @@ impl Features {
         &self.single
     }
 
+    /// The same, alone.
+    pub(super) fn into_single(self) -> Vec<f32> {
+        self.single
+    }
+
     /// The one at an offset, with all its digits.
     pub(super) fn at(&self, at: usize) -> f64 {
         self.double.get(at).copied().unwrap_or_else(|| self.single[at].into())
     }
 
     /// All of them with all their digits.
-    pub(super) fn iter(&self) -> impl Iterator<Item = f64> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = f64> + Clone {
         (0..self.single.len()).map(|at| self.at(at))
     }
 
@@ -72,7 +86,7 @@ impl Features {
         if expected != self.single.len() as u128 {
             return Err(Error::shape("features of the samples", expected, self.single.len()));
         }
-        expect_finite(&self.single, n_features as usize, |at| self.at(at))
+        expect_finite("feature", &self.single, n_features as usize, |at| self.at(at))
     }
 }
 
@@ -80,9 +94,14 @@ impl Features {
 ///
 /// # Errors
 /// [`Error::Shape`] with the first that is not.
-pub(super) fn expect_finite(features: &[f32], n_features: usize, given: impl Fn(usize) -> f64) -> Result<()> {
+pub(super) fn expect_finite(
+    what: &str,
+    features: &[f32],
+    n_features: usize,
+    given: impl Fn(usize) -> f64,
+) -> Result<()> {
     let Some(at) = features.iter().position(|value| !value.is_finite()) else { return Ok(()) };
-    let what = format!("feature {} of sample {}", at % n_features, at / n_features);
+    let what = format!("{what} {} of sample {}", at % n_features, at / n_features);
     Err(Error::shape(what, finite_in_single(given(at)), format!("{:?}", given(at))))
 }
 

@@ -180,7 +180,7 @@ pub(super) fn read_targets(mut source: Source<'_>) -> Result<(Vec<f32>, u32)> {
         source.wrong(format!("targets have the shape {shape}, [n] or [n, n_targets] is expected, none of them 0"))
     })?;
     let targets = numbers(source, &header, "target", n_targets)?;
-    Ok((targets.single().to_vec(), n_targets))
+    Ok((targets.into_single(), n_targets))
 }
 
 /// Reads a file of features, `[n, n_features]` floating-point numbers, finite in single precision, of more dimensions the last ones as one; returns them and their number for a sample.

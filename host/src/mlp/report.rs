@@ -251,7 +251,7 @@ pub struct SweepReport {
     /// Seed of the first model; each has its own in `models`.
     #[serde(default)]
     pub seed: u64,
-    /// Whether all models were trained at the same time, in one launch per epoch; otherwise one after the other, or in launches of their own, one behind the other.
+    /// Whether all models were trained at the same time, in one launch per epoch; otherwise one after the other.
     pub side_by_side: bool,
     /// Seconds of training, without evaluation.
     pub seconds: f64,

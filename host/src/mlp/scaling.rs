@@ -38,12 +38,13 @@ impl Scaling {
     ///
     /// # Errors
     /// [`Error::Shape`] for numbers that leave single precision.
-    pub(super) fn applied(&self, features: impl Iterator<Item = f64>) -> Result<Vec<f32>> {
+    pub(super) fn applied(&self, features: impl Iterator<Item = f64> + Clone) -> Result<Vec<f32>> {
         let Self { mean, deviation } = self;
         let of_feature = mean.iter().zip(deviation).cycle();
         let exact = features.zip(of_feature).map(|(value, (mean, deviation))| (value - mean) / deviation);
-        let scaled: Vec<f32> = exact.map(|value| value as f32).collect();
-        expect_finite(&scaled, mean.len(), |at| scaled[at].into())?;
+        let scaled: Vec<f32> = exact.clone().map(|value| value as f32).collect();
+        let given = |at| exact.clone().nth(at).unwrap_or(f64::NAN);
+        expect_finite("standardised feature", &scaled, mean.len(), given)?;
         Ok(scaled)
     }
 

@@ -83,7 +83,7 @@ impl SweepBuilder {
     /// Checks the options and allocates the device's memory.
     ///
     /// On a device that runs kernels, models for which [`Engine::Epoch`] would be chosen are trained together, epoch by epoch: one cluster of blocks each, as many at the same time as fit on the
-    /// device, or, with two hidden layers or more units than a cluster has, one launch behind the other; other models, and all models on the CPU, are trained one after the other.
+    /// device, or, with two hidden layers, more units than a cluster has, or without clusters, one launch behind the other; other models, and all models on the CPU, are trained one after the other.
     ///
     /// # Errors
     /// As [`TrainerBuilder::build`](super::TrainerBuilder::build); [`Error::Option`] without a model, with too many, and with held-out samples; [`Error::File`] for a new

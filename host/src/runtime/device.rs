@@ -125,6 +125,15 @@ impl Device {
         Ok(Self { capability: Some((major, minor)), ..self.clone() })
     }
 
+    /// Whether it has products of warpgroups: compute capability 9.0 alone. `simt` has them, unless it is in the place of another device.
+    pub(crate) fn has_warpgroups(&self) -> bool {
+        let own = match &self.kind {
+            Kind::Cuda(context) => context.info().compute_capability,
+            Kind::Simt(_) | Kind::Cpu => None,
+        };
+        self.capability.or(own).is_none_or(|capability| capability == (9, 0))
+    }
+
     /// A `simt` device with this number; devices with different numbers are not equal.
     #[cfg(test)]
     pub(crate) fn simt_numbered(ordinal: usize) -> Self {

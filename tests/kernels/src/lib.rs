@@ -27,7 +27,7 @@ pub mod memory;
 pub mod numbers;
 #[cfg(feature = "layer")]
 pub mod observed;
-#[cfg(feature = "layer")]
+#[cfg(feature = "products")]
 pub mod products;
 #[cfg(feature = "layer")]
 pub mod rate;
@@ -45,6 +45,8 @@ pub mod ptx {
     pub const CLUSTER: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_cluster.rs"));
     /// One product of matrices in steps, for `sm_80`.
     pub const LADDER: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_ladder.rs"));
+    /// Products of a warpgroup, for `sm_80`, where each warp stands for it, and `sm_90a`.
+    pub const PRODUCTS: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_products.rs"));
     /// Search kernels of the games, for `sm_75`.
     pub const GAMES: PtxSet = include!(concat!(env!("OUT_DIR"), "/test_games.rs"));
     /// The single-precision twin of a kernel for small games, for `sm_75` and `sm_90`.

@@ -3,7 +3,7 @@
 use warpplay_gpu::cuda::memory::{self, Vec4};
 use warpplay_gpu::cuda::{kernel, shared_array, sync, thread, wgmma};
 
-/// Sums of a lane: of 32 columns by the product, and by warps; then of 16 columns likewise.
+/// Sums of a lane: of 32 columns by the product of the group, and by its warp alone; then of 16 columns likewise.
 pub const SUMS: usize = 16 + 16 + 8 + 8;
 
 /// Vectors between the two halves of the depth of `b`, which are four tiles of eight columns each and one vector apart.
@@ -26,7 +26,7 @@ pub unsafe fn test_group_products(a: *const u32, b: *const u32, c: *const f32, o
         }
         wgmma::publish();
         sync::sync_threads();
-        let whole = wgmma::WholeGroup::assume();
+        let (whole, warp) = (wgmma::WholeGroup::assume(), sync::whole_warp());
         let b = wgmma::Tiles::new(tiles.address_of(0), 16 * HALF, 128);
         let (own_a, own_c, own) = (4 * me as usize, 16 * me as usize, SUMS * me as usize);
         let a = [0, 1, 2, 3].map(|word| memory::load(a, own_a + word));
@@ -37,8 +37,8 @@ pub unsafe fn test_group_products(a: *const u32, b: *const u32, c: *const f32, o
         }
         few.copy_from_slice(&sums[..8]);
         let [of_group] = wgmma::finish(&whole, [wgmma::f16_n32(&whole, sums, a, b)]);
-        let of_warps = wgmma::by_warps(&whole, sums, a, b);
-        let few_of_warps = wgmma::by_warps(&whole, few, a, b);
+        let of_warps = wgmma::by_warp(&warp, sums, a, b);
+        let few_of_warps = wgmma::by_warp(&warp, few, a, b);
         let mut padded = [0f32; 16];
         padded[..8].copy_from_slice(&wgmma::f16_n16(&whole, few, a, b));
         let [few_of_group] = wgmma::finish(&whole, [padded]);

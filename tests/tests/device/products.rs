@@ -2,8 +2,8 @@
 
 use warpplay::{LaunchShape, Module};
 use warpplay_test_kernels::products::{SUMS, test_group_products};
-use warpplay_test_kernels::ptx::LAYER;
-use warpplay_tests::backends::{each_image, for_each_device};
+use warpplay_test_kernels::ptx::PRODUCTS;
+use warpplay_tests::backends::{each_image, for_each_architecture};
 use warpplay_tests::tolerance::same;
 
 /// A whole number of -15 to 15 in half precision.
@@ -48,8 +48,8 @@ fn products_of_a_group_and_of_its_warps_are_the_exact_ones() {
             [0, 2, 4, 6].map(|depth| pair(b(8 * half + depth, column), b(8 * half + depth + 1, column)))
         })
         .collect();
-    for_each_device(|device| {
-        for set in each_image(device, &LAYER) {
+    for_each_architecture(|device| {
+        for set in each_image(device, &PRODUCTS) {
             let stream = device.stream()?;
             let function = Module::load(device, &set)?.function(test_group_products)?;
             let (words, tiles, starts) = (stream.upload(&words)?, stream.upload(&tiles)?, stream.upload(&starts)?);

@@ -119,14 +119,19 @@ fn the_format_of_the_data_is_no_matter() {
     assert!(error.contains("train-images.npy: is an .npy file, not CSV: its labels are expected"), "{error}");
 }
 
-/// The function of two features of `features.rs`, which one step learns; its loss is then 0 but for roundings.
+/// The function of two features of `features.rs`, which one step learns; its loss is then 0 but for roundings. The first are Unix times, of which single precision makes one number.
 #[test]
 fn regressions_on_features_are_trained_and_evaluated() {
     let scratch = new_scratch();
-    fs::write(scratch.path("set.csv"), "a,y,b\n3,1.5,-10\n7,-0.5,-10\n3,7.5,-4\n7,5.5,-4\n").expect("a file");
+    fs::write(
+        scratch.path("set.csv"),
+        "a,y,b\n1700000003,1.5,-10\n1700000007,-0.5,-10\n1700000003,7.5,-4\n1700000007,5.5,-4\n",
+    )
+    .expect("a file");
     let singles = |values: &[f32]| values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
-    let features = singles(&[3.0, -10.0, 7.0, -10.0, 3.0, -4.0, 7.0, -4.0]);
-    fs::write(scratch.path("x.npy"), npy("<f4", "(4, 2)", &features)).expect("a file");
+    let features = [[3.0, -10.0], [7.0, -10.0], [3.0, -4.0], [7.0, -4.0]].map(|[a, b]: [f64; 2]| [1.7e9 + a, b]);
+    let features: Vec<u8> = features.as_flattened().iter().flat_map(|value| value.to_le_bytes()).collect();
+    fs::write(scratch.path("x.npy"), npy("<f8", "(4, 2)", &features)).expect("a file");
     fs::write(scratch.path("y.npy"), npy("<f4", "(4,)", &singles(&[1.5, -0.5, 7.5, 5.5]))).expect("a file");
     let bound = (24.0 * 8.0 * f64::from(f32::EPSILON)).powi(2);
     for data in [
@@ -163,14 +168,18 @@ fn regressions_on_features_are_trained_and_evaluated() {
             assert!(found[0].as_f64().is_some_and(|found| (found - target).powi(2) <= 4.0 * bound), "{said}");
         }
     }
-    scratch.ok("train --device cpu --loss mse --features raw --hidden none --batch 4 --epochs 1 --learning-rate 1e-4 --save-weights raw --train-set set.csv --test-set set.csv --label-column y");
+    scratch.ok("train --device cpu --loss mse --features raw --hidden none --batch 4 --epochs 1 --learning-rate 1e-30 --save-weights raw --train-set set.csv --test-set set.csv --label-column y");
     let shown = scratch.ok(
-        "sweep --device cpu --loss huber --features raw --hidden none --batch 4 --epochs 1 --learning-rates 0,0.001 --seeds 1 --train-set set.csv --test-set set.csv --label-column y",
+        "sweep --device cpu --loss huber --features raw --hidden none --batch 4 --epochs 1 --learning-rates 0,1e-30 --seeds 1 --train-set set.csv --test-set set.csv --label-column y",
     );
     assert!(shown.contains("test loss"), "{shown}");
     scratch.ok("convert --weights net --save-onnx net.onnx");
     // What goes on takes what the network took: its loss, its scaling, also of other data, and so does what goes on from that.
-    fs::write(scratch.path("more.csv"), "a,y,b\n5,1.5,-10\n9,-0.5,-10\n3,7.5,-4\n7,5.5,-4\n").expect("a file");
+    fs::write(
+        scratch.path("more.csv"),
+        "a,y,b\n1700000005,1.5,-10\n1700000009,-0.5,-10\n1700000003,7.5,-4\n1700000007,5.5,-4\n",
+    )
+    .expect("a file");
     let more = "--device cpu --hidden none --batch 4 --train-set more.csv --test-set more.csv --label-column y";
     scratch.ok(&format!("train {more} --start net --epochs 1 --checkpoint state --save-weights next"));
     let [before, after] = ["net", "next"].map(|name| Network::load(scratch.path(name)).expect("weights"));

@@ -175,6 +175,7 @@ fn a_sweep_gives_each_model_what_it_gets_alone() {
             [(3, 0.001), (5, 1000.0), (4, 0.002)].iter().fold(builder, |all, model| all.model(model.0, model.1));
         let report = builder.build(device)?.run(Progress::go_on)?;
         assert_eq!(report.engine, Engine::Epoch, "on {device}");
+        assert!(!report.side_by_side, "on {device}");
         for model in &report.models {
             let options = Options { seed: model.seed, learning_rate: model.learning_rate, ..base.clone() };
             let alone = Trainer::builder(&set).options(options).test(&set).build(device)?.run(Progress::go_on)?;

@@ -19,7 +19,7 @@ const MOST: f64 = 2e-3;
 const LEAST: f64 = 1e-6;
 
 /// As [`MOST`], of any number of hidden layers: as much for each layer.
-fn most(hidden: &[u32]) -> f64 {
+pub(crate) fn most(hidden: &[u32]) -> f64 {
     MOST / 2.0 * (hidden.len() + 1) as f64
 }
 

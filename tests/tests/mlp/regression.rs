@@ -342,7 +342,9 @@ fn files_of_targets_are_read() {
     let set = Dataset::load_csv_with_targets(&path, &format).expect("a set");
     assert_eq!((set.targets(), set.images()), (Some(&[-150.0, 0.25][..]), &[0, 255, 7, 8][..]));
     let (finite, within) = ("a finite number", "a number of at most 3.4028235e38 in size");
-    for (value, allowed) in [("nan", finite), ("1e39", within), ("", finite), ("x", finite)] {
+    for (value, allowed) in
+        [("nan", finite), ("1e39", within), ("-1e400", within), ("inf", finite), ("", finite), ("x", finite)]
+    {
         let path = folder.write("set.csv", format!("a,price,b\n0,{value},255\n").as_bytes());
         let error = Dataset::load_csv_with_targets(&path, &format).expect_err(value).to_string();
         let expected = format!("line 2: the target in column 2 (\"price\") is {value:?}, {allowed} is expected");

@@ -68,7 +68,10 @@ fn scalings_that_do_not_fit_are_refused() -> Checked {
         assert_eq!(scaling.scaled(features).expect_err(text).to_string(), text);
     }
     let error = scaling([0.0; 2], [1.0, 1e-300]).scaled(&[0.0, 1.0]).expect_err("beyond single precision");
-    assert_eq!(error.to_string(), "feature 1 of sample 0: expected a finite number, got inf");
+    assert_eq!(
+        error.to_string(),
+        "standardised feature 1 of sample 0: expected a number of at most 3.4028235e38 in size, got 1e300"
+    );
     // Each is allowed, and the two as one are not.
     let once = set().scaled(&scaling([0.0; 2], [1e200; 2]))?;
     assert!(matches!(once.scaled(&scaling([0.0; 2], [1e200; 2])), Err(Error::Shape { .. })));
@@ -261,5 +264,25 @@ fn features_are_standardised_with_all_their_digits() -> Checked {
         assert_eq!(last.scaled(&simple)?.features(), Some(&[2.5, 2.5][..]));
         assert_eq!(simple.scaled(&read_features(&array, &CsvFormat::default(), 2)?)?, [0.5, 0.5, 1.5, 1.5, 2.5, 2.5]);
     }
+    Ok(())
+}
+
+/// A hundred thousand moments a millisecond apart: the mean is that of the first and the last, the variance of whole numbers 0 to n - 1 is (n² - 1) / 12. Of a column that is constant but for the last digit, or whose squares are too small for a number, the deviation is 1.
+#[test]
+fn means_and_deviations_keep_digits_and_rounding_is_no_deviation() -> Checked {
+    let n = 100_000;
+    let column = |of: &dyn Fn(usize) -> f64| -> warpplay::Result<Scaling> {
+        Dataset::of_features((0..n).map(of).collect::<Vec<f64>>(), vec![0; n], 1, 2, "made")?.scaling()
+    };
+    let found = column(&|at| 1.7e9 + at as f64 / 1024.0)?;
+    // Numbers near 1.7e9 have steps of 2.4e-7.
+    let step = 1.7e9 * f64::EPSILON;
+    close("mean", &found.mean, &[1.7e9 + (n - 1) as f64 / 2048.0], Tolerance { abs: step, rel: 0.0 });
+    let expected = (((n * n) as f64 - 1.0) / 12.0).sqrt() / 1024.0;
+    // Each of n squares and their sums is rounded once.
+    close("deviation", &found.deviation, &[expected], Tolerance { abs: 0.0, rel: 2.0 * n as f64 * f64::EPSILON });
+    assert_eq!(column(&|at| if at == 7 { 0.1 + 0.2 } else { 0.3 })?.deviation, [1.0]);
+    assert_eq!(column(&|at| if at == 7 { 1e-200 } else { 0.0 })?.deviation, [1.0]);
+    assert_eq!(column(&|_| 5.0)?, Scaling { mean: vec![5.0], deviation: vec![1.0] });
     Ok(())
 }

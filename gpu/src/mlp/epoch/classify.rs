@@ -187,7 +187,7 @@ unsafe fn classify<X: Exchange, const HALVES: usize>(task: ClassifyTask) {
                 prefetch(batch, buffer);
             }
             memory::async_wait_all();
-            // This batch is there, and everybody is done with the one before, whose slot the next one takes.
+            // This batch is there, and everybody is done with the one before, whose place the next one may take.
             sync_threads();
             if X::PIXEL_BUFFERS == 2 {
                 prefetch(batch + task.clusters_per_model, 1 - buffer);

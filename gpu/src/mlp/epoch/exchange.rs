@@ -1,6 +1,6 @@
 //! How the blocks of a network send each other partial logits and gradients of logits: within a cluster, or through global memory.
 //!
-//! A cluster has at most 16 blocks. A network of more units has a cooperative launch of its own, whose blocks all run at the same time; what a mailbox of a [`Cluster`] brings into a block's shared memory, the
+//! A cluster has at most 16 blocks. A network of more units, and one without clusters, has a cooperative launch of its own, whose blocks all run at the same time; what a mailbox of a [`Cluster`] brings into a block's shared memory, the
 //! block's threads of a [`Grid`] take from global memory.
 
 use crate::cuda::mailbox::Mailbox;
@@ -238,7 +238,7 @@ const GRADIENT_SLOTS: u32 = 2 * (CLASSES / 4) * BATCH;
 /// Slots of the partial logits that a block gets in a buffer: `[pair of classes, block and sample]`.
 const LOGIT_SLOTS: u32 = CLASSES / 2 * BATCH;
 
-/// Words of the mail of a cooperative launch: the gradients for all blocks in two buffers, then each block's partial logits in two buffers. None for a network that a cluster has.
+/// Words of the mail of a cooperative launch: the gradients for all blocks in two buffers, then each block's partial logits in two buffers. None where the blocks are a cluster.
 pub(super) const fn n_grid_words(blocks: u32) -> usize {
     if is_cluster(0, blocks) { 0 } else { SLOT_WORDS * 2 * (GRADIENT_SLOTS + blocks * LOGIT_SLOTS) as usize }
 }

@@ -20,7 +20,7 @@
 //! the bias are 25: a product of a warpgroup for the last one would be three quarters zeros. So what is beyond the quartets is multiplied by single warps, half a group each.
 //!
 //! # Without clusters
-//! The kernels of the module `mlp_epoch_mma`, for compute capability 8.0 and newer, are those of the cooperative launches, with one or two hidden layers: each warp multiplies its 16 rows of a product of a warpgroup alone ([`by_warps`](crate::cuda::wgmma::by_warps)). With one hidden layer
+//! The kernels of the module `mlp_epoch_mma`, for compute capability 8.0 and newer, are those of the cooperative launches, with one or two hidden layers: each warp multiplies its 16 rows of a product of a warpgroup alone ([`by_warp`](crate::cuda::wgmma::by_warp)). With one hidden layer
 //! they always have 32 blocks. One batch of pixels lies in shared memory, of which an A100 has 163 KiB a block, and the next is asked for when all have read it.
 //!
 //! # Optimisers
@@ -210,7 +210,7 @@ const fn are_blocks_of(hidden: [u32; 2], blocks: u32) -> bool {
     blocks == n_blocks(hidden) || hidden[1] == 0 && blocks == MOST_BLOCKS
 }
 
-/// Blocks of a network on devices with clusters that has `hidden[0]` units in its first hidden layer and `hidden[1]` in its second, or 0 where there is no second: a power of two, at least two, and 16 or 32 with a second.
+/// Blocks of a network that has `hidden[0]` units in its first hidden layer and `hidden[1]` in its second, or 0 where there is no second: a power of two, at least two, and 16 or 32 with a second. Kernels of the module `mlp_epoch_mma` with one hidden layer have [`MOST_BLOCKS`] instead.
 pub const fn n_blocks([first, second]: [u32; 2]) -> u32 {
     if second > 0 {
         return if first <= MOST_CLUSTER * HIDDEN && second <= MOST_CLUSTER * HIDDEN {
@@ -281,7 +281,7 @@ const TABLE_BYTES: u32 = TABLES * 4 * CLASSES;
 #[derive(Clone, Copy)]
 struct Four([f32; 4]);
 
-/// Where the parts of dynamic shared memory begin, in bytes; those of fixed size first. A kernel with one batch of pixels has the second place of it alone: its memory begins [`PIXEL_BYTES`] later.
+/// Where the parts of dynamic shared memory begin, in bytes; batches of pixels first. Where a kernel has one batch, the first [`PIXEL_BYTES`] do not exist.
 mod layout {
     use super::{BATCH, CLASSES, HIDDEN, LOGIT_BYTES, OPERAND_BYTES, PIXEL_BYTES, TABLE_BYTES, WARPGROUPS, tile_bytes};
 

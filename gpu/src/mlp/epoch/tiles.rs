@@ -144,7 +144,7 @@ impl Me {
 /// Shared memory of the block, by name; and who looks at it. Operands are written as `HALVES` half-precision parts: see [`halves`].
 #[derive(Clone, Copy)]
 pub(super) struct Tiles<const HALVES: usize> {
-    /// Shared address of the layout, of which a kernel with one batch of pixels has not the first bytes.
+    /// Shared address of offset 0 of the layout. With one batch of pixels it lies [`PIXEL_BYTES`] before the memory.
     base: u32,
     /// The thread.
     pub me: Me,

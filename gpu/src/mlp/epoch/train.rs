@@ -108,7 +108,7 @@ pub struct EpochTask {
     pub arrivals: *mut u32,
     /// Units of the second hidden layer; 0 where there is none.
     pub n_second: u32,
-    /// Blocks of a network: [`n_blocks`](super::n_blocks), in a kernel `mlp_epoch_mma_train…` [`MOST_BLOCKS`](super::MOST_BLOCKS).
+    /// Blocks of a network: [`n_blocks`](super::n_blocks), but of the kernels of the module `mlp_epoch_mma` with one hidden layer [`MOST_BLOCKS`](super::MOST_BLOCKS).
     pub blocks: u32,
 }
 
@@ -553,7 +553,7 @@ impl<'a, X: Exchange> Run<'a, X> {
             }
             if self.looks_after_row() {
                 tiles.labels(next_buffer).set(row, next_label as u32);
-                // The list of these samples was read a part ago.
+                // The list of these samples was read a part ago, or, with one batch of pixels, before the barrier behind its copy.
                 tiles.samples(buffer).set(row, sample_after);
             }
             // On its way while all wait.

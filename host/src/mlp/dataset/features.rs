@@ -12,7 +12,7 @@ use crate::mlp::{npy, sample_files};
 use crate::{Error, Precision, Result};
 
 impl Dataset {
-    /// A set of `labels.len()` samples of `n_features` numbers, `features` `[n, n_features]`, which networks take as they are; labels are below `n_classes`. With [`Precision::F16`](crate::Precision::F16) they are rounded to
+    /// A set of `labels.len()` samples of `n_features` numbers, `features` `[n, n_features]`, which networks take as they are, in single precision; labels are below `n_classes`. With [`Precision::F16`](crate::Precision::F16) they are rounded to
     /// half precision, so a set with one beyond 65,504 is refused by trainers and classifiers: see [`scaled`](Self::scaled).
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Dataset {
         Some(self.features.single()).filter(|features| !features.is_empty())
     }
 
-    /// Mean and standard deviation of each feature over the samples of this set, in double precision.
+    /// Mean and standard deviation of each feature over the samples of this set, in double precision. A feature whose numbers differ by the rounding of their last digits at most has a deviation of 1, as one that is the same for all samples.
     ///
     /// # Errors
     /// [`Error::Shape`] for a set of images.
@@ -72,21 +72,24 @@ impl Dataset {
         self.expect_features()?;
         let (n, width) = (self.len() as f64, self.n_inputs() as usize);
         let numbered = || self.features.iter().enumerate().map(|(at, value)| (at % width, value));
+        // The sum of large numbers loses digits: distances from a mean that is nearly right correct it, and the mean of their squares.
         let mut mean = vec![0.0; width];
         numbered().for_each(|(feature, value)| mean[feature] += value / n);
-        let mut deviation = vec![0.0; width];
-        let mut is_constant = vec![true; width];
+        let (mut rest, mut deviation) = (vec![0.0; width], vec![0.0; width]);
         for (feature, value) in numbered() {
-            deviation[feature] += (value - mean[feature]).powi(2) / n;
-            is_constant[feature] &= value == self.features.at(feature);
+            let distance = value - mean[feature];
+            rest[feature] += distance / n;
+            deviation[feature] += distance.powi(2) / n;
         }
-        for (deviation, is_constant) in deviation.iter_mut().zip(is_constant) {
-            *deviation = if is_constant { 1.0 } else { deviation.sqrt() };
+        for ((mean, deviation), rest) in mean.iter_mut().zip(&mut deviation).zip(rest) {
+            *mean += rest;
+            let found = (*deviation - rest.powi(2)).max(0.0).sqrt();
+            *deviation = if found > 2.0 * f64::EPSILON * mean.abs() { found } else { 1.0 };
         }
         Ok(Scaling { mean, deviation })
     }
 
-    /// The same set with standardised features, `(feature - mean) / deviation`: of a training set its own [`scaling`](Self::scaling), of a test set the training set's.
+    /// The same set with standardised features, `(feature - mean) / deviation`: of a training set its own [`scaling`](Self::scaling), of a test set the training set's. They are in single precision, of which a further scaling is made.
     ///
     /// # Errors
     /// [`Error::Shape`] for a set of images, a scaling of other features or with a deviation that is not above 0, or numbers that leave single precision.
@@ -99,7 +102,18 @@ impl Dataset {
         };
         applied.check(self.n_inputs())?;
         let features = scaling.applied(self.features.iter())?.into();
-        Ok(Self { features, scaling: Some(applied), ..self.clone() })
+        Ok(Self {
+            images: Vec::new(),
+            features,
+            labels: self.labels.clone(),
+            targets: self.targets.clone(),
+            rows: self.rows,
+            cols: self.cols,
+            n_classes: self.n_classes,
+            columns: self.columns.clone(),
+            scaling: Some(applied),
+            source: self.source.clone(),
+        })
     }
 
     /// What a network takes that is trained on this set: pixels, or features, and what they were standardised with by [`scaled`](Self::scaled), several times as once.

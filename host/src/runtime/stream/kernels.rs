@@ -260,9 +260,10 @@ impl Stream {
         }
         let kernel = function.kernel();
         let params = Recorded(params);
+        let options = simt::Options { warpgroups: self.device.has_warpgroups(), ..simt::Options::default() };
         let run = move || {
             // SAFETY: the caller's promise.
-            let result = unsafe { simt::launch(kernel, shape, params.get(), &simt::Options::default()) };
+            let result = unsafe { simt::launch(kernel, shape, params.get(), &options) };
             result.map_err(Error::from)
         };
         match kept {

@@ -76,7 +76,7 @@ pub(super) unsafe fn classify<const PIXEL_BUFFERS: u32, const HALVES: usize>(tas
                 prefetch(batch, buffer);
             }
             memory::async_wait_all();
-            // This batch is there, and everybody is done with the one before, whose slot the next one takes.
+            // This batch is there, and everybody is done with the one before, whose place the next one may take.
             sync_threads();
             if PIXEL_BUFFERS == 2 {
                 prefetch(batch + 1, 1 - buffer);

@@ -186,7 +186,7 @@ impl<'a, const PIXEL_BUFFERS: u32> Training<'a, PIXEL_BUFFERS> {
             }
             if run.looks_after_row() {
                 tiles.labels(next_buffer).set(row, next_label as u32);
-                // The list of these samples was read a part ago.
+                // The list of these samples was read a part ago, or, with one batch of pixels, before the barrier behind its copy.
                 tiles.samples(buffer).set(row, sample_after);
             }
             Numbered::meet();

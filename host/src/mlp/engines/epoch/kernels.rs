@@ -114,6 +114,11 @@ impl Blocks {
     fn by_warpgroups(self) -> bool {
         !matches!(self, Self::Warps | Self::DeepWarps)
     }
+
+    /// Batches of pixels in their shared memory, with or without products of warpgroups.
+    pub const fn pixel_buffers(by_warpgroups: bool) -> u32 {
+        if by_warpgroups { 2 } else { 1 }
+    }
 }
 
 /// Images and labels on the device, with room for what is found out about them.
@@ -411,7 +416,8 @@ impl Kernels {
 
     /// Clusters that the device runs at the same time; 1 where a network's blocks are no cluster.
     pub fn clusters_at_once(&self) -> Result<u32> {
-        let shape = epoch::shape(1, self.shape.n_inputs, self.shape.hidden[1], self.shape.n_blocks(), 2);
+        let buffers = Blocks::pixel_buffers(self.shape.blocks.by_warpgroups());
+        let shape = epoch::shape(1, self.shape.n_inputs, self.shape.hidden[1], self.shape.n_blocks(), buffers);
         let clusters = match &self.classify {
             ClassifyKernel::Single(classify) => classify.max_active_clusters(&shape)?,
             ClassifyKernel::Short(classify) => classify.max_active_clusters(&shape)?,

@@ -28,7 +28,7 @@ use spare::Spare;
 /// Checks that this engine supports `setup` on this device.
 ///
 /// Requirements: compute capability 9.0, or 8.0 or newer with 32 multiprocessors; f32, tf32, bf16 or f16 (the last three by numbers of 11 bits), rectifiers, cross-entropy, images of bytes, one or two hidden layers of at most 512 units each, a number of pixels that is a multiple of 16 and at
-/// most 944 (as many as the kernel's warps have; with two hidden layers 848, as many as shared memory holds; the 163 KiB of compute capability 8.0 hold 944 and 784, the 99 KiB of 8.6 and 8.9 none), and at most 16 classes; a multiprocessor for each block of two hidden layers (16, above 256 units in either 32) or of more than 256 units in one (32); for training also batches of at most 256 samples from a set on the device, and an epsilon of
+/// most 944 (as many as the kernel's warps have; with two hidden layers 848, as many as shared memory holds; without warpgroups 227 KiB hold 944, the 163 KiB of compute capability 8.0 hold 944 and 784, the 99 KiB of 8.6 and 8.9 none), and at most 16 classes; a multiprocessor for each block of two hidden layers (16, above 256 units in either 32) or of more than 256 units in one (32); for training also batches of at most 256 samples from a set on the device, and an epsilon of
 /// at least 1e-12 where the optimiser has one.
 ///
 /// # Errors
@@ -55,11 +55,11 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     if info.compute_capability.is_some_and(|capability| capability < (8, 0)) {
         return refused("layers: this device has not compute capability 8.0 or newer");
     }
-    let by_warpgroups = has_warpgroups(device)?;
+    let by_warpgroups = device.has_warpgroups();
     // Blocks that are no cluster, as those of two hidden layers, need as many multiprocessors, which a part of a GPU may not have.
     let has_blocks = |blocks| device.backend() != Backend::Cuda || info.n_multiprocessors >= blocks;
     let n_layers = if hidden[1] == 0 { 1 } else { 2 };
-    let most_inputs = max_inputs(limits.max_shared_bytes, n_layers, if by_warpgroups { 2 } else { 1 });
+    let most_inputs = max_inputs(limits.max_shared_bytes, n_layers, Blocks::pixel_buffers(by_warpgroups));
     if !by_warpgroups && !has_blocks(MOST_BLOCKS) {
         return refused("layers: this device has fewer than 32 multiprocessors");
     }
@@ -127,21 +127,15 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
     Ok(())
 }
 
-/// Whether the device has the products of warpgroups, and with them clusters: compute capability 9.0 alone. Newer GPUs have clusters, but not these products.
-fn has_warpgroups(device: &Device) -> Result<bool> {
-    let capability = device.info()?.compute_capability;
-    Ok(device.limits().max_cluster > 1 && capability.is_none_or(|capability| capability == (9, 0)))
-}
-
 /// Whether this engine, which [`fits`], is known to be faster than `layers` on this device: without warpgroups nobody has measured it. It is not where steps of `layers` are large: its parts of 64 samples follow each other, and those of blocks that are no cluster wait for global memory.
 ///
 /// Measured on an H200 by SGD and Adam. One hidden layer of 512 units in one half: `layers` is as fast or up to 9 % faster with 256 samples a step, and takes 17 to 31 % more time with 192; in f32 it takes 12 to 21 % more with 256. Two hidden layers of 256 or 512 units: `layers` takes up to 14 % more time with 128 samples a step,
 /// but 13 to 18 % less of 512 units in one half, and 19 to 43 % less with 192. Other numbers of units were not measured.
 pub(in crate::mlp) fn is_faster(device: &Device, setup: &Setup) -> bool {
     let Options { batch, precision, .. } = setup.options;
-    let (Ok((_, hidden, _)), Ok(by_warpgroups)) = (sizes_of(setup), has_warpgroups(device)) else { return false };
+    let Ok((_, hidden, _)) = sizes_of(setup) else { return false };
     let short = precision != Precision::F32;
-    let most = match Blocks::of(hidden, by_warpgroups) {
+    let most = match Blocks::of(hidden, device.has_warpgroups()) {
         Blocks::Warps | Blocks::DeepWarps => return false,
         Blocks::Grid if short => 192,
         Blocks::Cluster | Blocks::Grid => MOST_BATCH,
@@ -174,7 +168,7 @@ fn shape_of(device: &Device, setup: &Setup, n_models: u32) -> Result<Shape> {
     // What is not trained remembers nothing.
     let form = if setup.train.is_some() { Form::of(&setup.options) } else { Form::NONE };
     let short = setup.options.precision != Precision::F32;
-    let blocks = Blocks::of(hidden, has_warpgroups(device)?);
+    let blocks = Blocks::of(hidden, device.has_warpgroups());
     Ok(Shape { n_inputs, hidden, n_classes, n_models, blocks, form, short })
 }
 
