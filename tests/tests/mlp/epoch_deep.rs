@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use warpplay::mlp::{Classifier, Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Sweep, Trainer};
 use warpplay::{Backend, Device, Progress, Result};
-use warpplay_tests::backends::for_each_device;
+use warpplay_tests::backends::{for_each_architecture, for_each_device};
 use warpplay_tests::mlp::{Twin, images, resumed, train};
 use warpplay_tests::tolerance::{Tolerance, close};
 
@@ -139,7 +139,7 @@ fn a_training_goes_on_from_its_checkpoint_bit_for_bit() {
     });
 }
 
-/// `layers` stops behind 64 steps, in the middle of an epoch, and `epoch` ends it: of two hidden layers, and of more units than a cluster has.
+/// `layers` stops behind 64 steps, in the middle of an epoch, and `epoch` ends it: of two hidden layers, and of more units than a cluster has, with and without products of warpgroups.
 #[test]
 fn an_epoch_that_layers_began_is_ended_by_epoch() {
     let set = images(67, 4, 4, 3);
@@ -147,7 +147,7 @@ fn an_epoch_that_layers_began_is_ended_by_epoch() {
         let base =
             Options { hidden, optimizer, learning_rate, epochs: 1, engine: Engine::Layers, ..options([1, 1], 1) };
         let twin = Twin::of(&base, &set);
-        for_each_device(|device| {
+        for_each_architecture(|device| {
             let mut first = Trainer::builder(&set).options(base.clone()).build(device)?;
             assert_eq!(first.run(|_| ControlFlow::Break(()))?.epochs.len(), 0, "stopped in the first epoch");
             let mut second = Trainer::builder(&set).resume(first.checkpoint()?).engine(Engine::Epoch).build(device)?;
