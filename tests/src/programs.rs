@@ -131,8 +131,6 @@ pub fn ended_by(child: &mut Child, name: &str, most: Duration) -> ExitStatus {
 #[track_caller]
 pub fn await_handler(child: &mut Child) {
     const SIGINT: u64 = 1 << 1;
-    const HALF: Duration = Duration::from_millis(500);
-    const MINUTE: Duration = Duration::from_secs(60);
     let start = Instant::now();
     let catches = |text: &str| {
         let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
@@ -140,17 +138,25 @@ pub fn await_handler(child: &mut Child) {
     };
     while !std::fs::read_to_string(format!("/proc/{}/status", child.id())).is_ok_and(|text| catches(&text)) {
         assert!(child.try_wait().expect("a child").is_none(), "it ended before it was interrupted");
-        assert!(start.elapsed() < MINUTE, "it does not catch Ctrl-C");
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not catch Ctrl-C");
         std::thread::sleep(Duration::from_millis(20));
     }
-    // Time on the clock alone says little: the machine may be busy, or its disk.
-    let (caught, before) = (Instant::now(), processor_time(child));
-    let worked = |child: &Child| processor_time(child) >= before + HALF && caught.elapsed() >= HALF;
-    while !worked(child) {
+    await_work(child, Duration::from_millis(500));
+}
+
+/// Waits until a program has computed for this time, on the clock and in the processor: the clock alone says little where the machine is busy, or its disk.
+///
+/// # Panics
+/// If it ends before, or does not get so far in a minute.
+#[cfg(target_os = "linux")]
+#[track_caller]
+pub fn await_work(child: &mut Child, time: Duration) {
+    let (start, before) = (Instant::now(), processor_time(child));
+    while processor_time(child) < before + time || start.elapsed() < time {
         assert!(child.try_wait().expect("a child").is_none(), "it ended before it was interrupted");
-        if caught.elapsed() >= MINUTE {
+        if start.elapsed() >= Duration::from_secs(60) {
             let _ = child.kill();
-            panic!("it computes nothing in a minute");
+            panic!("it computes too little in a minute");
         }
         std::thread::sleep(Duration::from_millis(20));
     }

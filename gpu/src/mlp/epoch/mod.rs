@@ -363,7 +363,7 @@ mod tests {
         assert!((16..944).contains(&max_inputs(200_000, 1, 2)));
         assert_eq!(
             (max_inputs(163 * 1024, 1, 1), max_inputs(163 * 1024, 2, 1), max_inputs(99 * 1024, 1, 1)),
-            (944, 784, 0)
+            (944, 848, 0)
         );
         assert_eq!((shared_bytes(784, false, 2), shared_bytes(784, true, 2)), (218_992, 229_248));
         assert_eq!((shared_bytes(784, false, 1), shared_bytes(784, true, 1)), (155_504, 165_760));

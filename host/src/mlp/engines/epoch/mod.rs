@@ -28,7 +28,7 @@ use spare::Spare;
 /// Checks that this engine supports `setup` on this device.
 ///
 /// Requirements: compute capability 9.0, or 8.0 or newer with 32 multiprocessors; f32, tf32, bf16 or f16 (the last three by numbers of 11 bits), rectifiers, cross-entropy, images of bytes, one or two hidden layers of at most 512 units each, a number of pixels that is a multiple of 16 and at
-/// most 944 (as many as the kernel's warps have; with two hidden layers 848, as many as shared memory holds; without warpgroups 227 KiB hold 944, the 163 KiB of compute capability 8.0 hold 944 and 784, the 99 KiB of 8.6 and 8.9 none), and at most 16 classes; a multiprocessor for each block of two hidden layers (16, above 256 units in either 32) or of more than 256 units in one (32); for training also batches of at most 256 samples from a set on the device, and an epsilon of
+/// most 944 (as many as the kernel's warps have; with two hidden layers 848, as many as shared memory holds; without warpgroups 227 KiB hold 944, the 163 KiB of compute capability 8.0 hold 944 and 848, the 99 KiB of 8.6 and 8.9 none), and at most 16 classes; a multiprocessor for each block of two hidden layers (16, above 256 units in either 32) or of more than 256 units in one (32); for training also batches of at most 256 samples from a set on the device, and an epsilon of
 /// at least 1e-12 where the optimiser has one.
 ///
 /// # Errors
