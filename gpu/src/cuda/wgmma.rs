@@ -4,7 +4,7 @@
 //! `complete_n256` and its like. Of the first:
 //!
 //! `D += A B` with A 64×16 in registers, B 16×32 or 16×16 in shared memory, D 64×32 or 64×16 in registers. Warp `w` of the group has rows 16w … 16w + 15; within them operand A and
-//! each 8 columns of D are spread over the lanes as in [`mma`](super::mma): words `a[0..4]`; `d[4 j + c]` is `c[c]` of columns 8j … 8j + 7.
+//! each 8 columns of D are spread over the lanes as in [`mma`]: words `a[0..4]`; `d[4 j + c]` is `c[c]` of columns 8j … 8j + 7.
 //!
 //! B lies in shared memory as tiles of 8 columns and 8 rows, 128 bytes each: column after column, the 8 half-precision numbers of a column side by side. A
 //! [`Tiles`] says where the first tile is and how far apart the others are.
