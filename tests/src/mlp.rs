@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use warpplay::mlp::{
-    Activation, Checkpoint, Dataset, Engine, Layer, Network, Options, Precision, Residence, Sweep, Trainer,
+    Activation, Checkpoint, Classifier, Dataset, Engine, Evaluation, Layer, Network, Options, Precision, Residence,
+    Sweep, Trainer,
 };
 use warpplay::{Backend, Device, Progress, Result};
 use warpplay_cpu_ref::mlp as reference;
@@ -52,6 +53,55 @@ pub fn train(device: &Device, options: &Options, set: &Arc<Dataset>) -> Result<(
     let mut trainer = Trainer::builder(set).options(options.clone()).test(set).build(device)?;
     let report = trainer.run(Progress::go_on)?;
     Ok((report.epochs.iter().map(|epoch| epoch.loss).collect(), trainer.network()?))
+}
+
+/// What the plain program answers about a set in double precision, for the engine `epoch`.
+pub struct Answers {
+    network: Network,
+    set: Arc<Dataset>,
+    /// About the whole set.
+    pub evaluation: Evaluation,
+    logits: Vec<f64>,
+}
+
+impl Answers {
+    /// Those of a network.
+    ///
+    /// # Panics
+    /// If the set does not fit the network.
+    pub fn of(network: &Network, set: &Arc<Dataset>) -> Self {
+        let options = Options { precision: Precision::F64, ..Options::default() };
+        let mut plain = Classifier::builder(network).options(options).build(&Device::cpu()).expect("cpu");
+        let (network, set) = (network.clone(), Arc::clone(set));
+        let logits = widened(plain.logits(set.images()).expect("cpu"));
+        Self { evaluation: plain.evaluate(&set).expect("cpu"), network, set, logits }
+    }
+
+    /// Holds the engine `epoch` to them on a device.
+    ///
+    /// # Errors
+    /// Those of [`Classifier`].
+    ///
+    /// # Panics
+    /// If it answers something else.
+    pub fn check(&self, device: &Device) -> Result<()> {
+        let Self { network, set, evaluation, logits } = self;
+        let options = Options { engine: Engine::Epoch, ..Options::default() };
+        let mut classifier = Classifier::builder(network).options(options).build(device)?;
+        let found = classifier.evaluate(set)?;
+        let what = format!("{:?} on {device}", network.sizes());
+        assert_eq!(found.confusion, evaluation.confusion, "{what}");
+        assert_eq!(found.dead_units_by_layer, evaluation.dead_units_by_layer, "{what}");
+        close(&what, &[found.loss], &[evaluation.loss], Tolerance { abs: 0.0, rel: 2e-6 });
+        let largest = logits.iter().fold(0f64, |most, logit| most.max(logit.abs()));
+        let bound = Tolerance { abs: largest * 2e-6, rel: 0.0 };
+        close(&what, &widened(classifier.logits(set.images())?), logits, bound);
+        Ok(())
+    }
+}
+
+fn widened(values: Vec<f32>) -> Vec<f64> {
+    values.into_iter().map(f64::from).collect()
 }
 
 /// Checks that a training of two epochs has the bits of one that is written to a file after the first and resumed, and returns the options of the latter.

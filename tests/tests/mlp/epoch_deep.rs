@@ -2,11 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use warpplay::mlp::{Classifier, Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Sweep, Trainer};
+use warpplay::mlp::{Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Sweep, Trainer};
 use warpplay::{Backend, Device, Progress, Result};
 use warpplay_tests::backends::{for_each_architecture, for_each_device};
-use warpplay_tests::mlp::{Twin, images, resumed, train};
-use warpplay_tests::tolerance::{Tolerance, close};
+use warpplay_tests::mlp::{Answers, Twin, images, resumed, train};
 
 fn options(hidden: [u32; 2], batch: u32) -> Options {
     let (hidden, engine) = (hidden.to_vec(), Engine::Epoch);
@@ -75,25 +74,11 @@ fn classification_equals_the_plain_programs() {
     let set = images(200, 8, 8, 11);
     for (hidden, dead) in [([300, 40], [&[3, 290][..], &[39]]), ([24, 60], [&[0], &[5, 17, 59]])] {
         let network = with_dead_units(hidden, 11, dead);
-        let options = Options { precision: Precision::F64, ..Options::default() };
-        let mut plain = Classifier::builder(&network).options(options).build(&Device::cpu()).expect("cpu");
-        let (expected, logits) = (plain.evaluate(&set).expect("cpu"), plain.logits(set.images()).expect("cpu"));
-        for (&n_dead, units) in expected.dead_units_by_layer.iter().zip(dead) {
-            assert!(n_dead >= units.len() as u64, "{:?}", expected.dead_units_by_layer);
+        let answers = Answers::of(&network, &set);
+        for (&n_dead, units) in answers.evaluation.dead_units_by_layer.iter().zip(dead) {
+            assert!(n_dead >= units.len() as u64, "{:?}", answers.evaluation.dead_units_by_layer);
         }
-        for_each_device(|device| {
-            let options = Options { engine: Engine::Epoch, ..Options::default() };
-            let mut classifier = Classifier::builder(&network).options(options).build(device)?;
-            let found = classifier.evaluate(&set)?;
-            assert_eq!(found.confusion, expected.confusion, "{hidden:?} units on {device}");
-            assert_eq!(found.dead_units_by_layer, expected.dead_units_by_layer, "{hidden:?} units on {device}");
-            close("loss", &[found.loss], &[expected.loss], Tolerance { abs: 0.0, rel: 2e-6 });
-            let wide = |logits: &[f32]| logits.iter().map(|&logit| f64::from(logit)).collect::<Vec<_>>();
-            let largest = logits.iter().fold(0f32, |most, logit| most.max(logit.abs()));
-            let bound = Tolerance { abs: f64::from(largest) * 2e-6, rel: 0.0 };
-            close("logits", &wide(&classifier.logits(set.images())?), &wide(&logits), bound);
-            Ok(())
-        });
+        for_each_device(|device| answers.check(device));
     }
 }
 

@@ -1,10 +1,10 @@
 //! The engine `epoch` on devices without products of warpgroups and clusters: a whole epoch in one cooperative launch does what the plain program does.
 
-use warpplay::mlp::{Classifier, Engine, Network, Optimizer, Options, Precision, Reduction, Sweep, Trainer};
+use warpplay::mlp::{Engine, Network, Optimizer, Options, Precision, Reduction, Sweep, Trainer};
 use warpplay::{Device, Progress};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_device;
-use warpplay_tests::mlp::{Twin, images, resumed, train};
+use warpplay_tests::mlp::{Answers, Twin, images, resumed, train};
 use warpplay_tests::tolerance::{Tolerance, close};
 
 use crate::epoch_short::most;
@@ -84,21 +84,8 @@ fn classification_equals_the_plain_programs() {
     for hidden in [&[30][..], &[24, 60]] {
         let network =
             Network::initial(&[&[64], hidden, &[11]].concat(), Options::default().init, 5).expect("a network");
-        let mut plain = Classifier::builder(&network).build(&Device::cpu()).expect("cpu");
-        let (expected, logits) = (plain.evaluate(&set).expect("cpu"), plain.logits(set.images()).expect("cpu"));
-        for_each_older(|device| {
-            let options = Options { engine: Engine::Epoch, ..Options::default() };
-            let mut classifier = Classifier::builder(&network).options(options).build(device)?;
-            let found = classifier.evaluate(&set)?;
-            assert_eq!(found.confusion, expected.confusion, "on {device}");
-            assert_eq!(found.dead_units_by_layer, expected.dead_units_by_layer, "on {device}");
-            close("loss", &[found.loss], &[expected.loss], Tolerance { abs: 0.0, rel: 2e-6 });
-            let wide = |logits: &[f32]| logits.iter().map(|&logit| f64::from(logit)).collect::<Vec<_>>();
-            let largest = logits.iter().fold(0f32, |most, logit| most.max(logit.abs()));
-            let bound = Tolerance { abs: f64::from(largest) * 2e-6, rel: 0.0 };
-            close("logits", &wide(&classifier.logits(set.images())?), &wide(&logits), bound);
-            Ok(())
-        });
+        let answers = Answers::of(&network, &set);
+        for_each_older(|device| answers.check(device));
     }
 }
 

@@ -1,10 +1,9 @@
 //! Networks of 257 to 512 units, more than a cluster of blocks has: a whole epoch in one cooperative launch does what the plain program does.
 
-use warpplay::mlp::{Classifier, Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Sweep, Trainer};
+use warpplay::mlp::{Engine, Layer, Network, Optimizer, Options, Precision, Reduction, Sweep, Trainer};
 use warpplay::{Backend, Device, Progress};
 use warpplay_tests::backends::for_each_device;
-use warpplay_tests::mlp::{Twin, images, resumed, train};
-use warpplay_tests::tolerance::{Tolerance, close};
+use warpplay_tests::mlp::{Answers, Twin, images, resumed, train};
 
 fn options(hidden: u32, batch: u32) -> Options {
     let engine = Engine::Epoch;
@@ -42,21 +41,8 @@ fn classification_equals_the_plain_programs() {
     // Several batches, the last one short.
     let set = images(200, 8, 8, 11);
     let network = Network::initial(&[64, 300, 11], Options::default().init, 5).expect("a network");
-    let mut plain = Classifier::builder(&network).build(&Device::cpu()).expect("cpu");
-    let (expected, logits) = (plain.evaluate(&set).expect("cpu"), plain.logits(set.images()).expect("cpu"));
-    for_each_device(|device| {
-        let options = Options { engine: Engine::Epoch, ..Options::default() };
-        let mut classifier = Classifier::builder(&network).options(options).build(device)?;
-        let found = classifier.evaluate(&set)?;
-        assert_eq!(found.confusion, expected.confusion, "on {device}");
-        assert_eq!(found.dead_units_by_layer, expected.dead_units_by_layer, "on {device}");
-        close("loss", &[found.loss], &[expected.loss], Tolerance { abs: 0.0, rel: 2e-6 });
-        let wide = |logits: &[f32]| logits.iter().map(|&logit| f64::from(logit)).collect::<Vec<_>>();
-        let largest = logits.iter().fold(0f32, |most, logit| most.max(logit.abs()));
-        let bound = Tolerance { abs: f64::from(largest) * 2e-6, rel: 0.0 };
-        close("logits", &wide(&classifier.logits(set.images())?), &wide(&logits), bound);
-        Ok(())
-    });
+    let answers = Answers::of(&network, &set);
+    for_each_device(|device| answers.check(device));
 }
 
 #[test]

@@ -182,12 +182,12 @@ unsafe fn classify<X: Exchange, const HALVES: usize>(task: ClassifyTask) {
         while batch < n_batches {
             let tiles = tiles.renewed();
             if X::PIXEL_BUFFERS == 1 {
-                // Everybody is done with the batch before, whose place this one takes.
+                // Everybody is done with the batch before, whose slot this one takes.
                 sync_threads();
                 prefetch(batch, buffer);
             }
             memory::async_wait_all();
-            // This batch is there, and everybody is done with the one before, whose place the next one may take.
+            // This batch is there, and everybody is done with the one before, whose slot the next one may take.
             sync_threads();
             if X::PIXEL_BUFFERS == 2 {
                 prefetch(batch + task.clusters_per_model, 1 - buffer);

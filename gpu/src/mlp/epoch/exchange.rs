@@ -34,7 +34,7 @@ pub(super) struct Round {
 pub(super) trait Exchange: Copy {
     /// Whether it is that of a cluster.
     const CLUSTER: bool;
-    /// Batches of pixels in shared memory: two, so that one is on its way while the other is multiplied, or one, in the place of the second.
+    /// Batches of pixels in shared memory: two, so that one is on its way while the other is multiplied, or one, in the second slot.
     const PIXEL_BUFFERS: u32;
     /// Threads that finish the logits of a block's samples, whole warps: four for a sample, times the blocks to which its gradients are sent, or the [`SHARES`](Self::SHARES).
     const FINISHERS: u32;
@@ -53,7 +53,7 @@ pub(super) trait Exchange: Copy {
     /// The block's number among those of its network.
     fn rank() -> u32;
 
-    /// The place of the pixels of a batch that has one of two buffers.
+    /// The slot of the pixels of a batch that has one of two buffers.
     #[device_inline]
     fn pixels(buffer: u32) -> u32 {
         if Self::PIXEL_BUFFERS == 2 { buffer } else { 1 }

@@ -515,7 +515,7 @@ impl<'a, X: Exchange> Run<'a, X> {
         let next = part.next::<O>(task.batch);
         let (buffer, next_buffer) = (part.buffer::<O>(), next.buffer::<O>());
         if X::PIXEL_BUFFERS == 1 {
-            // Everybody is done with the samples before, whose place these take.
+            // Everybody is done with the samples before, whose slot these take.
             sync_threads();
             // SAFETY: the part's samples are in their list since a barrier ago.
             unsafe { self.prefetch::<O, HALVES>(tiles, part) };

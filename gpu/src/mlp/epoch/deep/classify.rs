@@ -71,12 +71,12 @@ pub(super) unsafe fn classify<const PIXEL_BUFFERS: u32, const HALVES: usize>(tas
             let tiles = tiles.renewed();
             let (buffer, round) = (batch % 2, 1 + batch);
             if PIXEL_BUFFERS == 1 {
-                // Everybody is done with the batch before, whose place this one takes.
+                // Everybody is done with the batch before, whose slot this one takes.
                 sync_threads();
                 prefetch(batch, buffer);
             }
             memory::async_wait_all();
-            // This batch is there, and everybody is done with the one before, whose place the next one may take.
+            // This batch is there, and everybody is done with the one before, whose slot the next one may take.
             sync_threads();
             if PIXEL_BUFFERS == 2 {
                 prefetch(batch + 1, 1 - buffer);

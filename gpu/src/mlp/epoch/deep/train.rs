@@ -150,7 +150,7 @@ impl<'a, const PIXEL_BUFFERS: u32> Training<'a, PIXEL_BUFFERS> {
         let output = 1 + part.step - task.from_step;
         let pixels = Grid::<PIXEL_BUFFERS>::pixels(buffer);
         if PIXEL_BUFFERS == 1 {
-            // Everybody is done with the samples before, whose place these take.
+            // Everybody is done with the samples before, whose slot these take.
             sync_threads();
             // SAFETY: the part's samples are in their list since a barrier ago.
             unsafe { run.prefetch::<O, HALVES>(tiles, part) };
