@@ -70,6 +70,9 @@ struct Args {
 enum Section {
     /// Every engine at batch 64, with and without evaluation
     Epoch,
+    /// Epochs in one launch and layer by layer, as GPUs of compute capability 8.0 train
+    #[value(name = "epoch80")]
+    Epoch80,
     /// Batch 8192 in every precision
     #[value(name = "batch8192")]
     Batch8192,
@@ -116,6 +119,7 @@ fn run(args: &Args) -> anyhow::Result<usize> {
     args.flags.about(&mut bench.output, &bench.device, more)?;
     let sections: program::Sections<Section, Bench> = &[
         (Section::Epoch, trainings::epoch),
+        (Section::Epoch80, trainings::epoch80),
         (Section::Batch8192, trainings::batch8192),
         (Section::Layers, networks::layers),
         (Section::Grid, networks::grid),

@@ -27,15 +27,15 @@ impl CudaBuilder {
             std::env::var_os("OUT_DIR").map(PathBuf::from).ok_or(Error::NotABuildScript { variable: "OUT_DIR" })?;
         let module = self.module_name()?;
         let expression = out_dir.join(format!("{module}.rs"));
-        for variable in [BUILD_VARIABLE, COMPILER_VARIABLE, REQUIRE_VARIABLE] {
-            println!("cargo::rerun-if-env-changed={variable}");
-        }
         if builder::is_device_build() {
             let reason = "this crate was compiled for the device: kernels are launched from the host";
             files::write_if_changed(&expression, set(&module, &[], Some(reason)))?;
-            // Without any such line cargo would watch the whole package.
+            // Without any such line cargo would watch the whole package. Nothing of the environment: with it all device code would be compiled again.
             println!("cargo::rerun-if-changed=build.rs");
             return Ok(None);
+        }
+        for variable in [BUILD_VARIABLE, COMPILER_VARIABLE, REQUIRE_VARIABLE] {
+            println!("cargo::rerun-if-env-changed={variable}");
         }
         let (krate, archs) = (self.folder()?, self.checked_archs()?);
         if let Some((ready, mut sources)) = ready::find(self, &krate, &module, &archs)? {

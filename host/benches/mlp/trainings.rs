@@ -92,6 +92,44 @@ pub fn epoch(bench: &mut Bench) -> anyhow::Result<()> {
     table(bench, "epoch", "EPOCH, batch 64 unless the row says otherwise (wall time)", rows)
 }
 
+/// Both engines as GPUs of compute capability 8.0 train: no clusters, no instructions of a warpgroup.
+pub fn epoch80(bench: &mut Bench) -> anyhow::Result<()> {
+    if bench.device.backend() != Backend::Cuda {
+        return bench.output.text("\nEPOCH80 is left out: no GPU runs the kernels.\n");
+    }
+    let device = bench.device.with_capability(8, 0)?;
+    let settings: [(&[u32], &[u32]); 4] =
+        [(&[256], &[64, 128, 256]), (&[512], &[64, 192]), (&[256, 256], &[64, 192]), (&[512, 512], &[64, 192])];
+    let mut rows = Vec::new();
+    for (hidden, batches) in settings {
+        let units = hidden.iter().map(u32::to_string).collect::<Vec<_>>().join("-");
+        for (&batch, precision) in batches.iter().flat_map(|batch| [(batch, Precision::F32), (batch, Precision::Bf16)])
+        {
+            for (name, learning_rate) in [("sgd", 0.01), ("adam", 0.001)] {
+                let optimizer = Optimizer::from_name(name)?;
+                for engine in [Engine::Epoch, Engine::Layers] {
+                    let options = Options {
+                        hidden: hidden.to_vec(),
+                        precision,
+                        optimizer,
+                        learning_rate,
+                        engine,
+                        ..bench.options(batch)
+                    };
+                    rows.push(Row {
+                        name: format!("{engine}, {units} units, {name}, {precision}, batch {batch}"),
+                        device: device.clone(),
+                        options,
+                        threads: None,
+                        test: false,
+                    });
+                }
+            }
+        }
+    }
+    table(bench, "epoch80", "EPOCH80, both engines as GPUs of compute capability 8.0 train (wall time)", rows)
+}
+
 pub fn batch8192(bench: &mut Bench) -> anyhow::Result<()> {
     let device = bench.device.clone();
     if device.backend() == Backend::Cpu {

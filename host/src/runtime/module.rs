@@ -4,9 +4,10 @@ mod function;
 mod image;
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, c_void};
 use std::fmt;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use warpplay_gpu::ptx::{PtxImage, PtxSet};
 
@@ -15,7 +16,7 @@ use crate::runtime::device::Device;
 use crate::runtime::driver::{self, Handle, jit_option};
 use crate::runtime::error::{Error, Result, kills_context};
 use crate::runtime::info::Backend;
-use image::{can_overlap, choose_image, declared_version, has_entry, with_entry_alone};
+use image::{can_overlap, choose_image, declared_version, entries, with_entry_alone};
 
 pub(crate) use function::Entry;
 pub use function::{Function, FunctionInfo};
@@ -33,8 +34,6 @@ struct Loaded {
     device: Device,
     set: PtxSet,
     code: Code,
-    /// Texts of the images, unpacked when an entry is looked up in them.
-    texts: OnceLock<Vec<Cow<'static, str>>>,
 }
 
 /// What a module's functions are found in.
@@ -43,34 +42,32 @@ enum Code {
     Simt,
     /// A module of the driver.
     Whole(Arc<CudaModule>),
-    /// A module of the driver for each kernel; the set has the device's image alone.
-    Lazy(Arc<Context>),
+    /// A module of the driver for each kernel; the set has the device's image alone, whose text is unpacked for the first.
+    Lazy(Arc<Context>, OnceLock<Cow<'static, str>>),
 }
 
 impl Loaded {
-    fn texts(&self) -> Result<&[Cow<'static, str>]> {
-        if let Some(texts) = self.texts.get() {
-            return Ok(texts);
-        }
-        let texts = self.set.images.iter().map(|image| text_of(&self.set, image));
-        let texts = texts.collect::<Result<Vec<_>>>()?;
-        Ok(self.texts.get_or_init(|| texts))
-    }
-
     /// What the driver loaded for this kernel; `None` where kernels are functions of the program.
     fn code_of(&self, kernel: &'static str) -> Result<Option<Arc<CudaModule>>> {
         let missing = || Error::MissingKernel { kernel: kernel.to_string(), module: self.set.name.to_string() };
         match &self.code {
             Code::Simt => {
                 // Without images there is nothing to look it up in.
-                let texts = self.texts()?;
-                let may_have = texts.is_empty() || texts.iter().any(|text| has_entry(text, kernel));
+                let may_have = self.set.images.is_empty() || kernels_of(&self.set)?.contains(kernel);
                 if may_have { Ok(None) } else { Err(missing()) }
             }
             Code::Whole(module) => Ok(Some(Arc::clone(module))),
-            Code::Lazy(context) => shared(context, &self.set, Some(kernel), || {
-                let text = with_entry_alone(&self.texts()?[0], kernel).ok_or_else(missing)?;
-                load_ptx(context, (&self.set, Some(kernel)), &self.set.images[0], &text)
+            Code::Lazy(context, text) => shared(context, &self.set, Some(kernel), || {
+                let image = &self.set.images[0];
+                let whole = match text.get() {
+                    Some(text) => text,
+                    None => {
+                        let unpacked = text_of(&self.set, image)?;
+                        text.get_or_init(|| unpacked)
+                    }
+                };
+                let text = with_entry_alone(whole, kernel).ok_or_else(missing)?;
+                load_ptx(context, (&self.set, Some(kernel)), image, &text)
             })
             .map(Some),
         }
@@ -85,6 +82,23 @@ fn text_of(set: &PtxSet, image: &PtxImage) -> Result<Cow<'static, str>> {
         name: "not loaded".to_string(),
         log: format!("its PTX for {} cannot be unpacked: {error}", image.arch),
     })
+}
+
+/// Names of the kernels in any image of a set; a process unpacks the images for them once.
+fn kernels_of(set: &PtxSet) -> Result<Arc<HashSet<String>>> {
+    static KNOWN: Mutex<Option<HashMap<(usize, usize), Arc<HashSet<String>>>>> = Mutex::new(None);
+    // Images are there as long as the program, so that no others come to their address.
+    let key = (set.images.as_ptr().addr(), set.images.len());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    if let Some(names) = known.get(&key) {
+        return Ok(Arc::clone(names));
+    }
+    let mut names = HashSet::new();
+    for image in set.images {
+        names.extend(entries(&text_of(set, image)?).map(str::to_string));
+    }
+    Ok(Arc::clone(known.entry(key).or_insert(Arc::new(names))))
 }
 
 /// What the driver loaded; modules of one set share it.
@@ -135,7 +149,7 @@ impl Module {
     pub fn lazy(device: &Device, set: &PtxSet) -> Result<Self> {
         Self::with_code(device, set, |context| {
             let images = std::slice::from_ref(image_for(context, set)?);
-            Ok((Code::Lazy(Arc::clone(context)), PtxSet { images, ..*set }))
+            Ok((Code::Lazy(Arc::clone(context), OnceLock::new()), PtxSet { images, ..*set }))
         })
     }
 
@@ -149,7 +163,7 @@ impl Module {
             None if device.backend() == Backend::Cpu => return Err(no_kernels("a module")),
             None => (Code::Simt, *set),
         };
-        Ok(Self { inner: Arc::new(Loaded { device: device.clone(), set, code, texts: OnceLock::new() }) })
+        Ok(Self { inner: Arc::new(Loaded { device: device.clone(), set, code }) })
     }
 
     /// Name of the set it was loaded from.

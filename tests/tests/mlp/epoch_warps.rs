@@ -121,19 +121,32 @@ fn a_sweep_gives_each_model_what_it_gets_alone() {
     });
 }
 
-/// Nobody has measured it there: it is taken where it is asked for.
 #[test]
-fn auto_takes_layers_and_what_is_older_refuses() -> Checked {
-    let set = images(4, 4, 4, 2);
-    let built =
-        |device: &Device, engine| Trainer::builder(&set).options(Options { engine, ..options(&[20], 4) }).build(device);
+fn auto_takes_it_where_it_is_faster_and_what_is_older_refuses() -> Checked {
+    let set = images(257, 4, 4, 2);
+    let built = |device: &Device, engine, options: Options| {
+        Trainer::builder(&set).options(Options { engine, ..options }).build(device)
+    };
     let device = Device::simt();
     for capability in [(8, 0), (10, 0)] {
         let device = device.with_capability(capability.0, capability.1)?;
-        assert_eq!(built(&device, Engine::Auto)?.engine(), Engine::Layers, "{capability:?}");
-        assert_eq!(built(&device, Engine::Epoch)?.engine(), Engine::Epoch, "{capability:?}");
+        for (hidden, batch, precision, expected) in [
+            (&[20][..], 256, Precision::F32, Engine::Epoch),
+            (&[20], 257, Precision::F32, Engine::Layers),
+            (&[512], 256, Precision::Bf16, Engine::Epoch),
+            (&[20, 30], 192, Precision::Bf16, Engine::Epoch),
+            (&[20, 30], 193, Precision::Bf16, Engine::Layers),
+            (&[20, 257], 192, Precision::F32, Engine::Epoch),
+            (&[20, 257], 128, Precision::Bf16, Engine::Epoch),
+            (&[20, 257], 129, Precision::Bf16, Engine::Layers),
+        ] {
+            let options = Options { precision, ..options(hidden, batch) };
+            let chosen = built(&device, Engine::Auto, options)?.engine();
+            assert_eq!(chosen, expected, "{hidden:?}, batch {batch}, {precision}, {capability:?}");
+        }
     }
-    let error = built(&device.with_capability(7, 5)?, Engine::Epoch).expect_err("too old").to_string();
+    let error =
+        built(&device.with_capability(7, 5)?, Engine::Epoch, options(&[20], 4)).expect_err("too old").to_string();
     let expected = "option engine: epoch is not allowed (layers: this device has not compute capability 8.0 or newer)";
     assert_eq!(error, expected);
     Ok(())

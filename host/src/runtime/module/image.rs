@@ -35,12 +35,12 @@ pub(super) fn declared_version(ptx: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// Whether a PTX text has an entry of exactly this name.
-pub(super) fn has_entry(ptx: &str, name: &str) -> bool {
-    ptx.match_indices(".entry").any(|(at, word)| {
+/// Names of a PTX text's entries.
+pub(super) fn entries(ptx: &str) -> impl Iterator<Item = &str> {
+    let is_part_of_name = |c: char| c.is_ascii_alphanumeric() || "_$".contains(c);
+    ptx.match_indices(".entry").filter_map(move |(at, word)| {
         let rest = ptx[at + word.len()..].trim_start();
-        rest.strip_prefix(name)
-            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || "_$".contains(c)))
+        rest.split(|c| !is_part_of_name(c)).next().filter(|name| !name.is_empty())
     })
 }
 
@@ -53,7 +53,7 @@ pub(super) fn with_entry_alone(ptx: &str, name: &str) -> Option<String> {
     for line in ptx.split_inclusive('\n') {
         let code = line.split("//").next().unwrap_or_default();
         if entry.is_none() && code.contains(".entry") {
-            let stays = has_entry(code, name);
+            let stays = entries(code).any(|entry| entry == name);
             found |= stays;
             entry = Some((stays, 0, false));
         }
@@ -151,8 +151,8 @@ mod tests {
     fn versions_and_entries_are_read_from_the_text() {
         assert_eq!(declared_version("// c\n.version 8.3\n.target sm_75"), Some((8, 3)));
         assert_eq!(declared_version(".target sm_75"), None);
-        assert!(has_entry(test_kernels::PTX, "fill"));
-        assert!(!has_entry(test_kernels::PTX, "fil"));
-        assert!(!has_entry(".visible .entry fill_all(", "fill"));
+        assert!(entries(test_kernels::PTX).any(|name| name == "fill"));
+        let text = ".visible .entry fill_all(\n)\n.entry\tfill$2()\n.entry (";
+        assert_eq!(entries(text).collect::<Vec<_>>(), ["fill_all", "fill$2"]);
     }
 }
