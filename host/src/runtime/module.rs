@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ffi::{CString, c_void};
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, Weak};
 
 use warpplay_gpu::ptx::{PtxImage, PtxSet};
 
@@ -84,13 +84,15 @@ fn text_of(set: &PtxSet, image: &PtxImage) -> Result<Cow<'static, str>> {
     })
 }
 
+/// Names of kernels.
+type Names = Arc<HashSet<String>>;
+
 /// Names of the kernels in any image of a set; a process unpacks the images for them once.
-fn kernels_of(set: &PtxSet) -> Result<Arc<HashSet<String>>> {
-    static KNOWN: Mutex<Option<HashMap<(usize, usize), Arc<HashSet<String>>>>> = Mutex::new(None);
+fn kernels_of(set: &PtxSet) -> Result<Names> {
+    static KNOWN: LazyLock<Mutex<HashMap<(usize, usize), Names>>> = LazyLock::new(Mutex::default);
     // Images are there as long as the program, so that no others come to their address.
     let key = (set.images.as_ptr().addr(), set.images.len());
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = known.get_or_insert_default();
     if let Some(names) = known.get(&key) {
         return Ok(Arc::clone(names));
     }
