@@ -1,6 +1,6 @@
 //! The engine `epoch` on devices without products of warpgroups and clusters: a whole epoch in one cooperative launch does what the plain program does.
 
-use warpplay::mlp::{Engine, Network, Optimizer, Options, Precision, Reduction, Sweep, Trainer};
+use warpplay::mlp::{Classifier, Engine, Network, Optimizer, Options, Precision, Reduction, Sweep, Trainer};
 use warpplay::{Device, Progress};
 use warpplay_tests::Checked;
 use warpplay_tests::backends::for_each_device;
@@ -145,6 +145,10 @@ fn auto_takes_it_where_it_is_faster_and_what_is_older_refuses() -> Checked {
             assert_eq!(chosen, expected, "{hidden:?}, batch {batch}, {precision}, {capability:?}");
         }
     }
+    let network = Network::initial(&[16, 20, 2], Options::default().init, 1)?;
+    let classifies =
+        |device: &Device| Classifier::builder(&network).build(device).map(|classifier| classifier.engine());
+    assert_eq!([classifies(&device)?, classifies(&device.with_capability(8, 0)?)?], [Engine::Epoch, Engine::Layers]);
     let error =
         built(&device.with_capability(7, 5)?, Engine::Epoch, options(&[20], 4)).expect_err("too old").to_string();
     let expected = "option engine: epoch is not allowed (layers: this device has not compute capability 8.0 or newer)";

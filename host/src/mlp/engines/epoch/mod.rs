@@ -132,11 +132,14 @@ pub(in crate::mlp) fn fits(device: &Device, setup: &Setup) -> Result<()> {
 /// Measured on an H200 by SGD and Adam. One hidden layer of 512 units in one half: `layers` is as fast or up to 9 % faster with 256 samples a step, and takes 17 to 31 % more time with 192; in f32 it takes 12 to 21 % more with 256. Two hidden layers of 256 or 512 units: `layers` takes up to 14 % more time with 128 samples a step,
 /// but 13 to 18 % less of 512 units in one half, and 19 to 43 % less with 192. Other numbers of units were not measured.
 ///
-/// Without warpgroups, measured on an H200 in the place of a device of compute capability 8.0: one hidden layer of 256 or 512 units takes 1.4 to 8 times as long by `layers`; two take 1.1 to 6 times as long, but 3 to 6 % less of 512 units in one half with 192 samples a step.
+/// Without warpgroups, measured on an H200 in the place of a device of compute capability 8.0: one hidden layer of 256 or 512 units takes 1.4 to 8 times as long by `layers`; two take 1.1 to 6 times as long, but 3 to 6 % less of 512 units in one half with 192 samples a step. Classification alone was not measured there.
 pub(in crate::mlp) fn is_faster(device: &Device, setup: &Setup) -> bool {
     let Options { batch, precision, .. } = setup.options;
     let Ok((_, hidden, _)) = sizes_of(setup) else { return false };
     let short = precision != Precision::F32;
+    if setup.train.is_none() {
+        return device.has_warpgroups();
+    }
     let most = match Blocks::of(hidden, device.has_warpgroups()) {
         Blocks::Grid if short => 192,
         Blocks::Cluster | Blocks::Grid | Blocks::Warps => MOST_BATCH,
@@ -145,7 +148,7 @@ pub(in crate::mlp) fn is_faster(device: &Device, setup: &Setup) -> bool {
         Blocks::Deep if short && n_blocks(hidden) > 16 => 64,
         Blocks::Deep => 128,
     };
-    setup.train.is_none() || batch <= most
+    batch <= most
 }
 
 /// Whether each network of a setup has a cluster, so that many are trained in one launch; else each has launches of its own.
