@@ -62,29 +62,15 @@ pub fn epoch(bench: &mut Bench) -> anyhow::Result<()> {
         }
     }
     if device.backend() == Backend::Cuda {
-        let settings = |hidden: &'static [u32], batches: [&'static [u32]; 2]| {
-            [Precision::F32, Precision::Bf16]
-                .into_iter()
-                .zip(batches)
-                .flat_map(move |(precision, batches)| batches.iter().map(move |&batch| (hidden, batch, precision)))
-        };
-        let rows_of = settings(&[512], [&[64, 256], &[64, 192, 256]])
-            .chain(settings(&[256, 256], [&[64, 128, 192], &[64, 128, 192]]))
-            .chain(settings(&[512, 512], [&[64, 128, 192], &[64, 128, 192]]));
-        for (hidden, batch, precision) in rows_of {
-            for (name, optimizer, learning_rate) in [("SGD", "sgd", 0.01), ("Adam", "adam", 0.001)] {
-                let optimizer = Optimizer::from_name(optimizer)?;
-                for engine in [Engine::Epoch, Engine::Layers] {
-                    let units = hidden.iter().map(u32::to_string).collect::<Vec<_>>().join("-");
-                    let what = format!("{engine}, {units} units, {name}, {precision}, batch {batch}");
-                    let hidden = hidden.to_vec();
-                    rows.push(row(
-                        &what,
-                        Options { hidden, batch, precision, optimizer, learning_rate, ..with(engine) },
-                    ));
-                }
-            }
-        }
+        rows.extend(both_engines(
+            bench,
+            &device,
+            &[
+                (&[512], [&[64, 256], &[64, 192, 256]]),
+                (&[256, 256], [&[64, 128, 192], &[64, 128, 192]]),
+                (&[512, 512], [&[64, 128, 192], &[64, 128, 192]]),
+            ],
+        )?);
     }
     for (name, threads) in [("cpu-ref, 1 thread", Some(1)), ("cpu-ref, all cores", None)] {
         rows.push(Row { device: Device::cpu(), threads, ..row(name, with(Engine::Cpu)) });
@@ -92,34 +78,31 @@ pub fn epoch(bench: &mut Bench) -> anyhow::Result<()> {
     table(bench, "epoch", "EPOCH, batch 64 unless the row says otherwise (wall time)", rows)
 }
 
-/// Both engines as GPUs of compute capability 8.0 train: no clusters, no instructions of a warpgroup.
-pub fn epoch80(bench: &mut Bench) -> anyhow::Result<()> {
-    if bench.device.backend() != Backend::Cuda {
-        return bench.output.text("\nEPOCH80 is left out: no GPU runs the kernels.\n");
-    }
-    let device = bench.device.with_capability(8, 0)?;
-    let settings: [(&[u32], &[u32]); 4] =
-        [(&[256], &[64, 128, 256]), (&[512], &[64, 192]), (&[256, 256], &[64, 192]), (&[512, 512], &[64, 192])];
+/// Hidden units, and batches in f32 and in bf16.
+type Setting = (&'static [u32], [&'static [u32]; 2]);
+
+/// Rows of both engines by SGD and Adam.
+fn both_engines(bench: &Bench, device: &Device, settings: &[Setting]) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (hidden, batches) in settings {
+    for &(hidden, [single, short]) in settings {
         let units = hidden.iter().map(u32::to_string).collect::<Vec<_>>().join("-");
-        for (&batch, precision) in batches.iter().flat_map(|batch| [(batch, Precision::F32), (batch, Precision::Bf16)])
-        {
-            for (name, learning_rate) in [("sgd", 0.01), ("adam", 0.001)] {
-                let optimizer = Optimizer::from_name(name)?;
+        let batches = single.iter().map(|&batch| (batch, Precision::F32));
+        for (batch, precision) in batches.chain(short.iter().map(|&batch| (batch, Precision::Bf16))) {
+            for (name, optimizer, learning_rate) in [("SGD", "sgd", 0.01), ("Adam", "adam", 0.001)] {
+                let optimizer = Optimizer::from_name(optimizer)?;
                 for engine in [Engine::Epoch, Engine::Layers] {
-                    let options = Options {
-                        hidden: hidden.to_vec(),
-                        precision,
-                        optimizer,
-                        learning_rate,
-                        engine,
-                        ..bench.options(batch)
-                    };
+                    let hidden = hidden.to_vec();
                     rows.push(Row {
                         name: format!("{engine}, {units} units, {name}, {precision}, batch {batch}"),
                         device: device.clone(),
-                        options,
+                        options: Options {
+                            hidden,
+                            precision,
+                            optimizer,
+                            learning_rate,
+                            engine,
+                            ..bench.options(batch)
+                        },
                         threads: None,
                         test: false,
                     });
@@ -127,6 +110,24 @@ pub fn epoch80(bench: &mut Bench) -> anyhow::Result<()> {
             }
         }
     }
+    Ok(rows)
+}
+
+/// Both engines as GPUs of compute capability 8.0 train: no clusters, no instructions of a warpgroup.
+pub fn epoch80(bench: &mut Bench) -> anyhow::Result<()> {
+    if bench.device.backend() != Backend::Cuda {
+        return bench.output.text("\nEPOCH80 is left out: no GPU runs the kernels.\n");
+    }
+    let rows = both_engines(
+        bench,
+        &bench.device.with_capability(8, 0)?,
+        &[
+            (&[256], [&[64, 128, 256], &[64, 128, 256]]),
+            (&[512], [&[64, 192], &[64, 192]]),
+            (&[256, 256], [&[64, 192], &[64, 192]]),
+            (&[512, 512], [&[64, 192], &[64, 192]]),
+        ],
+    )?;
     table(bench, "epoch80", "EPOCH80, both engines as GPUs of compute capability 8.0 train (wall time)", rows)
 }
 
